@@ -84,26 +84,38 @@ func (a *deliveryAttempt) send(ctx context.Context, leave func() bool) job.Outco
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
-	return r.deliver(ctx, d, body, a.item.Due, deliveryTimeout, a.trace, leave)
+	return r.deliver(ctx, d, body, send{
+		due: a.item.Due, timeout: deliveryTimeout, recent: !lifecycle.DeliveryRetriedAtOnce(a.item.Attempt + 1), span: a.trace, leave: leave,
+	})
 }
 
-// deliver makes one attempt at a delivery with the given body. leave may be nil.
-func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time, timeout time.Duration, span *tracing.Span, leave func() bool) job.Outcome {
+// send is how an attempt at a delivery is made.
+type send struct {
+	due     time.Time
+	timeout time.Duration
+	recent  bool // see execute.Request
+	span    *tracing.Span
+	leave   func() bool // see execute.Request; may be nil
+}
+
+// deliver makes one attempt at a delivery with the given body.
+func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Value, s send) job.Outcome {
 	if d.Channel == job.AlertMail {
-		if leave != nil && !leave() {
+		if s.leave != nil && !s.leave() {
 			return withdrawn(ctx)
 		}
-		return r.mail(ctx, d, body, due)
+		return r.mail(ctx, d, body, s.due)
 	}
 	request := execute.Request{
-		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: timeout, Hops: d.Hops + 1, Leave: leave,
+		Party: deliveryParty(d), Recent: s.recent,
+		Method: "POST", URL: d.URL, Body: body, MessageID: d.MessageID, Timeout: s.timeout, Hops: d.Hops + 1, Leave: s.leave,
 		Own: []execute.Field{{Name: "Content-Type", Value: "application/json"}},
 	}
 	if r.Listeners != nil {
 		request.Listener = listener{Listeners: r.Listeners, account: d.Owner.Number}
 	}
-	propagate(span, &request)
-	return r.do(ctx, kindDelivery, d.Owner, due, request, delivered)
+	propagate(s.span, &request)
+	return r.do(ctx, kindDelivery, d.Owner, s.due, request, delivered)
 }
 
 func delivered(o *job.Outcome) lifecycle.Verdict {
@@ -118,7 +130,9 @@ func delivered(o *job.Outcome) lifecycle.Verdict {
 func (r *Runner) SendNow(ctx context.Context, d *job.Delivery, within time.Duration) job.Outcome {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	return r.guarded(kindDelivery, d.Number, func() job.Outcome { return r.deliver(ctx, d, d.Body, r.Queue.Now(), within, nil, nil) })
+	return r.guarded(kindDelivery, d.Number, func() job.Outcome {
+		return r.deliver(ctx, d, d.Body, send{due: r.Queue.Now(), timeout: within, recent: true})
+	})
 }
 
 // withdrawn returns the outcome of an attempt whose context ended before the

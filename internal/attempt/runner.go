@@ -45,7 +45,7 @@ type Logs interface {
 // Client sends requests; see execute.Client.
 type Client interface {
 	Do(ctx context.Context, request execute.Request) job.Outcome
-	Prewarm(url string, n int)
+	Prewarm(party execute.Party, url string, n int, recent bool)
 }
 
 // Config configures a Runner.
@@ -145,17 +145,23 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 // Prewarm opens up to n connections to the receiver of item, whose requests are
 // due soon. It leaves errors to the attempts.
 func (r *Runner) Prewarm(item *store.QueueItem, n int) {
-	url := ""
 	if item.Kind == store.KindDelivery {
-		if item.Delivery.Channel == job.AlertMail {
-			return
+		if d := item.Delivery; d.Channel != job.AlertMail {
+			r.Client.Prewarm(deliveryParty(d), d.URL, n, !lifecycle.DeliveryRetriedAtOnce(item.Attempt+1))
 		}
-		url = item.Delivery.URL
-	} else {
-		spec := job.ReadSpec(item.Job.Args)
-		url = spec.URL
+		return
 	}
-	r.Client.Prewarm(url, n)
+	spec := job.ReadSpec(item.Job.Args)
+	r.Client.Prewarm(jobParty(item.Job), spec.URL, n, !lifecycle.RetriedAtOnce(&spec, item.Attempt+1))
+}
+
+// jobParty returns whom a job's requests are sent for.
+func jobParty(j *job.Job) execute.Party {
+	return execute.Party{Account: j.Owner.Number, Purpose: execute.ForJob}
+}
+
+func deliveryParty(d *job.Delivery) execute.Party {
+	return execute.Party{Account: d.Owner.Number, Purpose: execute.ForDelivery}
 }
 
 func (r *Runner) stored(account int64) {
@@ -313,6 +319,7 @@ func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
 func (a *jobAttempt) request() execute.Request {
 	out, j := a.Outgoing, a.Item.Job
 	request := execute.Request{
+		Party: jobParty(j), Recent: !lifecycle.RetriedAtOnce(&a.Spec, a.Number),
 		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
 		MessageID: "job_" + j.ID.String(), Hops: j.Hops + 1,
 		Own: []execute.Field{

@@ -38,7 +38,6 @@ type attempt struct {
 	left bool                    // req.Leave has permitted the request
 	stop context.CancelCauseFunc // set if there is req.Leave
 
-	trace     httptrace.ClientTrace
 	hop       hop         // the connection in use
 	responded atomic.Bool // the first byte of a response has arrived
 }
@@ -94,39 +93,54 @@ func (a *attempt) sendVia(ctx context.Context) (*http.Response, error) {
 	if a.toListener() {
 		return a.ask(a.request(ctx))
 	}
-	if to := hostPort(a.url); a.url.Scheme == "https" && a.client.speaksHTTP1(to) {
-		resp, err := a.exchange(a.request(ctx), to)
-		if err == nil || !refusesVersion(err) {
+	to := a.route()
+	known := !to.plain && a.client.only2.has(to.to)
+	if !known {
+		resp, err := a.exchange(ctx, to)
+		if to.plain || err != errHTTP2 && !refusesVersion(err) {
 			return resp, err
 		}
 	}
-	return a.transport(a.request(a.traced(context.WithValue(ctx, attemptKey{}, a))))
+	resp, err := a.exchangeHTTP2(ctx, to)
+	if known && refusesVersion(err) { // it has changed
+		a.client.only2.remove(to.to)
+		return a.exchange(ctx, to)
+	}
+	return resp, err
 }
 
-// maxResends limits how often a request is resent because a kept connection turned out
-// to be dead. After that it gets a fresh connection.
-const maxResends = 3
+// maxTries limits how often a connection is replaced because it ended before a byte of
+// the request was written. After that it is a new one.
+const maxTries = 3
 
-// exchange sends a request over HTTP/1.1.
-func (a *attempt) exchange(req *http.Request, to string) (*http.Response, error) {
-	if err := checkRequest(req); err != nil {
-		return nil, err
+// which returns the connections that the next hop may use.
+func (a *attempt) which(tries int) choice {
+	switch {
+	case tries > maxTries:
+		return newConn
+	case a.req.Recent:
+		return recentConn
 	}
+	return anyConn
+}
+
+// exchange sends a request over HTTP/1.1. A request of which a byte may have been
+// written is never sent again.
+func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error) {
 	for tries := 0; ; tries++ {
-		conn, kept, err := a.client.connection(req.Context(), to, tries > maxResends)
+		req := a.request(ctx)
+		if err := checkRequest(req); err != nil {
+			return nil, err
+		}
+		conn, kept, err := a.client.connection(ctx, to, a.which(tries))
 		if err != nil {
 			return nil, err
 		}
 		a.hop.take(conn)
-		if err := req.Context().Err(); err != nil {
+		if err := a.mayLeave(ctx); err != nil {
 			a.hop.leave(false)
 			return nil, err
 		}
-		if !a.leave() {
-			a.hop.leave(false)
-			return nil, errTooLate
-		}
-		a.responded.Store(false)
 		before := conn.sent.Load()
 		x := &exchange{conn: conn}
 		resp, err := x.begin(req, requestSize(req), func() { a.responded.Store(true) })
@@ -136,89 +150,78 @@ func (a *attempt) exchange(req *http.Request, to string) (*http.Response, error)
 		}
 		x.end(false)
 		a.hop.leave(true)
-		switch {
-		case !kept || a.responded.Load() || req.Context().Err() != nil:
-			return nil, err
-		case !replayable(req) && conn.sent.Load() > before:
+		if conn.sent.Load() > before || !kept || ctx.Err() != nil {
+			return nil, a.unanswered(err, kept)
+		}
+	}
+}
+
+// exchangeHTTP2 sends a request over HTTP/2. One that a target has refused to process
+// has left this machine all the same, so it is not sent again either.
+func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, error) {
+	for tries := 0; ; tries++ {
+		wrote := &atomic.Bool{}
+		req := a.request(a.traced(ctx, wrote))
+		if err := checkRequest(req); err != nil {
 			return nil, err
 		}
-		rewind(req)
-	}
-}
-
-// replayable reports whether a request may be resent although the target may have seen
-// it.
-func replayable(req *http.Request) bool {
-	switch req.Method {
-	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
-		return true
-	}
-	_, marked := req.Header[replayMark]
-	_, keyed := req.Header["Idempotency-Key"]
-	return marked || keyed
-}
-
-// transport sends a request over a prewarmed connection or the transport's.
-func (a *attempt) transport(req *http.Request) (*http.Response, error) {
-	if conn := a.prewarmed(); conn != nil {
-		a.hop.take(conn.raw)
-		if !a.leave() {
+		conn, kept, err := a.client.http2.connection(ctx, to, a.which(tries))
+		if err != nil {
+			return nil, err
+		}
+		a.hop.conn = conn.raw
+		if err := a.mayLeave(ctx); err != nil {
 			conn.Release()
 			a.hop.leave(false)
-			return nil, errTooLate
+			return nil, err
 		}
-		a.responded.Store(false)
 		resp, err := conn.RoundTrip(req)
-		// Without a response, resend it if the connection turned out to be
-		// dead.
-		if err == nil || a.responded.Load() || conn.Err() == nil || req.Context().Err() != nil {
-			return a.received(resp, err)
+		if err == nil {
+			resp.Body = newResponseBody(resp, &a.hop, nil)
+			return resp, nil
 		}
-		a.hop.leave(false)
-		rewind(req)
-	}
-	resp, err := a.client.transport.RoundTrip(req)
-	if err != nil && a.hop.lost() && req.Context().Err() == nil {
-		// Another attempt closed the connection they shared.
-		a.hop.leave(false)
-		rewind(req)
-		resp, err = a.client.transport.RoundTrip(req)
-	}
-	return a.received(resp, err)
-}
-
-// prewarmed returns a connection that was opened ahead, or nil.
-func (a *attempt) prewarmed() *warmConn {
-	if a.url.Scheme != "https" {
-		return nil
-	}
-	return a.client.warm.take(hostPort(a.url))
-}
-
-// received ends the hop of a failed request; otherwise closing the response's
-// body ends it.
-func (a *attempt) received(resp *http.Response, err error) (*http.Response, error) {
-	if err != nil {
 		a.hop.leave(true)
-		return nil, err
+		if wrote.Load() || !kept && tries > maxTries || ctx.Err() != nil {
+			return nil, a.unanswered(err, kept)
+		}
 	}
-	resp.Body = newResponseBody(resp, &a.hop, nil)
-	return resp, nil
 }
 
-// traced returns a context through which the transport reports the connection
-// it chose and the first byte of a response.
-func (a *attempt) traced(ctx context.Context) context.Context {
-	a.trace = httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) {
-			a.hop.chosen(info)
-			if !a.leave() {
-				a.hop.refuse(info)
-			}
-		},
-		GotFirstResponseByte: func() { a.responded.Store(true) },
+// mayLeave returns an error if the request may not be sent any more.
+func (a *attempt) mayLeave(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !a.leave():
+		return errTooLate
 	}
-	return httptrace.WithClientTrace(ctx, &a.trace)
+	a.responded.Store(false)
+	return nil
+}
+
+// droppedError means that a connection that was open before the request was closed
+// before the first byte of a response.
+type droppedError struct{ err error }
+
+func (e *droppedError) Error() string { return e.err.Error() }
+func (e *droppedError) Unwrap() error { return e.err }
+
+// unanswered returns the error of a request without a response. kept is whether its
+// connection was open before.
+func (a *attempt) unanswered(err error, kept bool) error {
+	if kept && !a.responded.Load() {
+		return &droppedError{err}
+	}
+	return err
+}
+
+// traced returns a context through which net/http reports that it writes the request,
+// and the first byte of a response.
+func (a *attempt) traced(ctx context.Context, wrote *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteHeaderField:     func(string, []string) { wrote.Store(true) }, // to a buffer, before any byte is sent
+		GotFirstResponseByte: func() { a.responded.Store(true) },
+	})
 }
 
 // errTooLate is the cause with which an attempt ends that may not be sent any
@@ -237,12 +240,6 @@ func (a *attempt) leave() bool {
 	return a.left
 }
 
-func rewind(req *http.Request) {
-	if req.GetBody != nil {
-		req.Body, _ = req.GetBody()
-	}
-}
-
 func (a *attempt) request(ctx context.Context) *http.Request {
 	req := new(http.Request).WithContext(ctx)
 	req.Method = a.method
@@ -253,8 +250,7 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 	if body := a.body; len(body) > 0 {
 		// Only with this pair of types does net/http know that the body is in
 		// memory and can be sent together with the header.
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		req.Body, _ = req.GetBody()
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
 	return req

@@ -89,15 +89,36 @@ func moody(t *testing.T) (port string) {
 func consistent(s *connSet) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	conns, idle, ahead := map[string]int{}, map[string]int{}, 0
+	conns, idle, ahead := map[route]int{}, map[route]int{}, 0
 	for c := range s.conns {
 		if c.kept != nil {
-			conns[c.to]++
+			conns[c.route]++
 			if c.kept.ahead {
 				ahead++
 			}
 			if c.place != nil {
-				idle[c.to]++
+				idle[c.route]++
+			}
+		}
+	}
+	held := map[int64]int{} // idle connections by account
+	for c := range s.conns {
+		if c.place != nil {
+			held[c.route.party.Account]++
+		}
+	}
+	for account, h := range s.holders {
+		switch at := 0; {
+		case h.idle.Len() != held[account], h.idle.Len() > s.mostAccount, (h.rank >= 0) != (h.idle.Len() > 0):
+			return fmt.Sprintf("account %d has %d idle, want %d, and rank %d", account, h.idle.Len(), held[account], h.rank)
+		case h.rank >= 0 && s.ranking[h.rank] != h, h.idle.Len() > s.ranking.most():
+			return fmt.Sprintf("account %d with %d idle is out of place in the ranking", account, h.idle.Len())
+		default:
+			for _, n := range h.at {
+				at += n
+			}
+			if at != h.idle.Len() {
+				return fmt.Sprintf("account %d has %d idle by address, want %d", account, at, h.idle.Len())
 			}
 		}
 	}
@@ -113,23 +134,30 @@ func consistent(s *connSet) string {
 		}
 		switch {
 		case h.open != conns[to]+h.opening:
-			return fmt.Sprintf("%s: %d are open, want %d, %d of them being opened", to, h.open, conns[to]+h.opening, h.opening)
+			return fmt.Sprintf("%v: %d are open, want %d, %d of them being opened", to, h.open, conns[to]+h.opening, h.opening)
 		case len(h.idle) != idle[to]:
-			return fmt.Sprintf("%s: %d are idle, want %d", to, len(h.idle), idle[to])
+			return fmt.Sprintf("%v: %d are idle, want %d", to, len(h.idle), idle[to])
 		case free > 0 && h.waiting.Len() > 0:
-			return fmt.Sprintf("%s: %d requests wait, although %d are idle", to, h.waiting.Len(), free)
+			return fmt.Sprintf("%v: %d requests wait, although %d are idle", to, h.waiting.Len(), free)
 		case h.open == 0 && h.waiting.Len() == 0:
-			return to + ": the entry is left"
+			return fmt.Sprintf("%v: the entry is left", to)
 		}
 		delete(conns, to)
 	}
-	if len(conns) > 0 || sum != s.kept.open || s.idle.Len() > s.mostAll {
-		return fmt.Sprintf("%d are open in all, want %d; %d are idle; hosts without an entry: %v", s.kept.open, sum, s.idle.Len(), conns)
+	if len(conns) > 0 || sum != s.kept.open || s.idle > s.mostAll {
+		return fmt.Sprintf("%d are open in all, want %d; %d are idle; hosts without an entry: %v", s.kept.open, sum, s.idle, conns)
 	}
 	if s.kept.ahead < ahead || s.kept.ahead > ahead+opening {
 		return fmt.Sprintf("%d were opened ahead, want %d to %d", s.kept.ahead, ahead, ahead+opening)
 	}
 	return ""
+}
+
+func (r ranking) most() int {
+	if len(r) == 0 {
+		return 0
+	}
+	return r[0].idle.Len()
 }
 
 // Whatever targets do, however attempts end and whatever happens meanwhile, responses
@@ -158,6 +186,7 @@ func TestPool_BooksStayRight(t *testing.T) {
 				if size := rnd.IntN(4); size > 0 {
 					r.Method, r.Body = "POST", make([]byte, 10<<(6*size))
 				}
+				r.Party, r.Recent = parties[rnd.IntN(len(parties))], rnd.IntN(4) == 0
 				if rnd.IntN(2) == 0 {
 					r = signed(r)
 				}
@@ -185,14 +214,14 @@ func TestPool_BooksStayRight(t *testing.T) {
 				return
 			case <-time.After(time.Millisecond):
 			}
-			switch host := hosts[rnd.IntN(2)] + ":" + port; rnd.IntN(40) {
+			switch host := (route{party: parties[rnd.IntN(len(parties))], to: hosts[rnd.IntN(2)] + ":" + port}); rnd.IntN(40) {
 			case 0:
 				c.Block([]Rule{rule})
 				c.Block(nil)
 			case 1:
 				c.relieve()
 			case 2, 3, 4, 5, 6:
-				c.prewarm(host, rnd.IntN(6))
+				c.prewarm(ahead{host, rnd.IntN(6), rnd.IntN(2) == 0})
 			case 7, 8, 9, 10, 11:
 				c.conns.checkHost(host)
 			default:
@@ -213,8 +242,8 @@ func TestPool_BooksStayRight(t *testing.T) {
 	}
 	c.conns.mu.Lock()
 	defer c.conns.mu.Unlock()
-	if s := c.conns; len(s.conns)+s.idle.Len()+len(s.count)+len(s.kept.hosts)+len(s.kept.dials)+s.kept.open+s.kept.ahead != 0 {
-		t.Errorf("left are %d connections, %d idle, %d addresses, %d hosts, %d dials, %d open, %d opened ahead",
-			len(s.conns), s.idle.Len(), len(s.count), len(s.kept.hosts), len(s.kept.dials), s.kept.open, s.kept.ahead)
+	if s := c.conns; len(s.conns)+s.idle+len(s.holders)+len(s.ranking)+len(s.kept.hosts)+len(s.kept.dials)+s.kept.open+s.kept.ahead != 0 {
+		t.Errorf("left are %d connections, %d idle, %d accounts, %d ranked, %d hosts, %d dials, %d open, %d opened ahead",
+			len(s.conns), s.idle, len(s.holders), len(s.ranking), len(s.kept.hosts), len(s.kept.dials), s.kept.open, s.kept.ahead)
 	}
 }

@@ -50,7 +50,7 @@ func (c *gated) SyscallConn() (syscall.RawConn, error) {
 func gatedClient(t *testing.T) (*Client, chan *gated) {
 	c, dialled := newClient(t), make(chan *gated, 100)
 	c.dialTCP = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := c.dial(ctx, network, addr)
+		conn, err := c.dialGuarded(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
@@ -116,9 +116,9 @@ func TestPrewarm_EndsWhenNoMoreAreKept(t *testing.T) {
 	url, conns := counted(t, false, nil)
 	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 2})
 	defer c.Close()
-	c.Prewarm(url, 2)
+	c.Prewarm(Party{}, url, 2, false)
 	awaitWarm(t, c, 2)
-	c.prewarm("localhost:"+url[len("https://127.0.0.1:"):], 2)
+	c.prewarm(ahead{route{to: "localhost:" + url[len("https://127.0.0.1:"):]}, 2, false})
 	done := make(chan struct{})
 	go func() { c.openings.all.Wait(); close(done) }()
 	receive(t, done)
@@ -150,7 +150,7 @@ func TestPrewarm_ReplacesWhatIsIdle(t *testing.T) {
 	}
 	url, conns := counted(t, false, http.NotFoundHandler())
 	for _, n := range []int{1, 2} {
-		c.Prewarm(url, n)
+		c.Prewarm(Party{}, url, n, false)
 		awaitCount(t, c, conns, int64(n))
 		awaitWarm(t, c, 3)
 	}
@@ -164,12 +164,12 @@ func TestPrewarm_IsBoundedOverAllHosts(t *testing.T) {
 	var urls []string
 	for range 6 {
 		urls = append(urls, serveCounting(t, false, http.NotFoundHandler(), &total).URL)
-		c.Prewarm(urls[len(urls)-1], 2)
+		c.Prewarm(Party{}, urls[len(urls)-1], 2, false)
 	}
 	awaitWarm(t, c, 3)
 	awaitCount(t, c, &total, 3)
 	answered(t, c, get(urls[0]))
-	c.Prewarm(urls[5], 1)
+	c.Prewarm(Party{}, urls[5], 1, false)
 	awaitCount(t, c, &total, 4)
 }
 

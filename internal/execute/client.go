@@ -32,12 +32,12 @@ type Config struct {
 	Targets *Targets
 	// RootCAs are the authorities trusted for targets; nil means the system's.
 	RootCAs *x509.CertPool
-	// MaxConnsIdle is how many idle connections to one host are kept. Set it to
-	// the number of concurrent requests, so that no connection is closed and
-	// set up again. 0 means 100.
+	// MaxConnsIdle is how many idle connections to one host are kept for an account.
+	// Set it to the number of concurrent requests, so that no connection is closed
+	// and set up again. 0 means 100.
 	MaxConnsIdle int
-	// MaxConnsIdleAll is how many idle connections are kept in total. 0 means
-	// four times MaxConnsIdle.
+	// MaxConnsIdleAll is how many idle connections are kept in total; one account
+	// has three quarters of them at most. 0 means four times MaxConnsIdle.
 	MaxConnsIdleAll int
 	// PreferHTTP2 speaks HTTP/2 to targets that offer both versions. Otherwise only
 	// those that refuse HTTP/1.1 are spoken to in HTTP/2.
@@ -46,6 +46,13 @@ type Config struct {
 
 // Request is the request of one attempt.
 type Request struct {
+	// Party is whom the request is sent for. It shares connections with requests of
+	// the same party only.
+	Party Party
+	// Recent makes the request use a connection that is new or was used less than a
+	// second ago, which the target hardly closes meanwhile.
+	Recent bool
+
 	Method string // upper case
 	URL    string // absolute https, with the final query; a fragment is dropped
 
@@ -104,13 +111,12 @@ type Client struct {
 	targets   *Targets
 	tls       *tls.Config
 	sessions  sessionCache
-	prefer2   bool
 	only2     onlyHTTP2
 	conns     *connSet
 	openings  *openings
 	dialTCP   func(ctx context.Context, network, addr string) (net.Conn, error)
 	transport *http.Transport
-	warm      *warmConns
+	http2     *http2Pool
 	faults    faults
 }
 
@@ -121,7 +127,6 @@ func New(cfg Config) *Client {
 		targets:   cfg.Targets,
 		tls:       newTLSConfig(cfg.RootCAs, cfg.PreferHTTP2),
 		sessions:  newSessionCache(),
-		prefer2:   cfg.PreferHTTP2,
 		openings:  newOpenings(),
 	}
 	if c.targets == nil {
@@ -135,10 +140,10 @@ func New(cfg Config) *Client {
 	if connsIdleAll <= 0 {
 		connsIdleAll = 4 * connsIdle
 	}
-	c.dialTCP = c.dial
+	c.dialTCP = c.dialGuarded
 	c.conns = newConnSet(connsIdle, connsIdleAll)
-	c.transport = c.newTransport(connsIdle, connsIdleAll)
-	c.warm = newWarmConns(connsIdle, connsIdleAll, c.openings, c.open)
+	c.transport = newTransport()
+	c.http2 = newHTTP2Pool(c.openings, c.openHTTP2, c.wrap)
 	return c
 }
 
@@ -160,9 +165,8 @@ func (c *Client) Connections() int {
 // Close closes idle connections. Attempts under way are not affected; Close waits for
 // those that are connecting.
 func (c *Client) Close() {
+	c.http2.close()
 	c.conns.close()
-	c.warm.close()
-	c.transport.CloseIdleConnections()
 	c.openings.close()
 }
 

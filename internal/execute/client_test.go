@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,40 +224,6 @@ func TestDo_KeepsConnections(t *testing.T) {
 	})
 }
 
-// When the target closes a kept connection just as it is reused, a signed
-// request is resent.
-func TestDo_ResendsOverANewConnection(t *testing.T) {
-	var conns atomic.Int32
-	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
-	bodies := make(chan string, 4)
-	addr := listen(t, func(raw net.Conn) {
-		first := conns.Add(1) == 1
-		conn := tls.Server(raw, cfg)
-		in := bufio.NewReader(conn)
-		for n := 0; ; n++ {
-			req, err := http.ReadRequest(in)
-			if err != nil || first && n == 1 {
-				return // the second request on the first connection finds it dead
-			}
-			body, _ := io.ReadAll(req.Body)
-			bodies <- string(body)
-			io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-		}
-	})
-	c := newClient(t)
-	r := Request{Method: "POST", URL: "https://" + addr, Body: []byte("hello"), Timeout: patience,
-		MessageID: "msg", Secrets: []Secret{[]byte("key")}}
-	for range 2 {
-		answered(t, c, r)
-		if got := receive(t, bodies); got != "hello" {
-			t.Errorf("got body %q", got)
-		}
-	}
-	if n := conns.Load(); n != 2 {
-		t.Errorf("%d connections were made", n)
-	}
-}
-
 func TestDo_IgnoresProxyFromEnvironment(t *testing.T) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:1")
@@ -277,25 +242,5 @@ func TestDuration(t *testing.T) {
 	out := newClient(t).Do(context.Background(), get(base))
 	if took := time.Since(start); out.Duration < pause || out.Duration > took {
 		t.Errorf("the duration is %v, the call took %v", out.Duration, took)
-	}
-}
-
-// The transport detaches dials from the request's context; they end with the
-// attempt all the same.
-func TestDo_EndsDialsWithTheAttempt(t *testing.T) {
-	deadline := time.Now().Add(dialLimit / 2)
-	detached := context.WithoutCancel(context.WithValue(t.Context(), attemptKey{}, &attempt{deadline: deadline}))
-	ctx, cancel := boundDial(detached)
-	defer cancel()
-	if got, _ := ctx.Deadline(); !got.Equal(deadline) {
-		t.Errorf("the dial ends at %v, the attempt at %v", got, deadline)
-	}
-	patient := context.WithValue(t.Context(), attemptKey{}, &attempt{deadline: time.Now().Add(time.Hour)})
-	for _, long := range []context.Context{context.WithoutCancel(t.Context()), context.WithoutCancel(patient)} {
-		ctx, cancel = boundDial(long)
-		defer cancel()
-		if got, ok := ctx.Deadline(); !ok || time.Until(got) > dialLimit {
-			t.Errorf("a dial without a near deadline ends at %v", got)
-		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -46,22 +45,26 @@ var errFlood = errors.New("the target sent far more data than its response needs
 // targetConn is a connection to a target, below TLS.
 type targetConn struct {
 	net.Conn
-	to     string // the host and port that were dialled
-	server string // the host
+	route  route
+	server string // the host that was dialled
 	host   string // the same, as hostName returns it
 	at     string // address and port
 	addr   netip.Addr
 	conns  *connSet
+	stream net.Conn      // what carries HTTP: the connection itself, or TLS over it
 	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
-	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than the transport
+	idle   time.Time     // since when it is or was idle last. Guarded by conns.mu
+	ending bool          // this side closes it. Guarded by conns.mu
+	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than net/http HTTP/2
 
 	allowance atomic.Int64 // bytes that may still arrive
 	sent      atomic.Int64 // bytes written
-	retired   atomic.Bool  // this side closed it; its attempts may use another
 	noWait    bool         // Read returns errNothing rather than wait, Write fails. For its only user
 
-	mu   sync.Mutex
-	uses int // attempts under way on it
+	mu      sync.Mutex
+	uses    int       // attempts under way on it
+	used    time.Time // when it was opened, or an attempt began or ended on it
+	carried bool      // an attempt has used it
 }
 
 // Read implements net.Conn. It closes the connection when the allowance is used
@@ -97,21 +100,18 @@ func (c *targetConn) Close() error {
 	return c.Conn.Close()
 }
 
-// retire closes a connection that other attempts may use; they then use another
-// one.
-func (c *targetConn) retire() {
-	c.retired.Store(true)
-	_ = c.Close()
-}
-
-// use adds an attempt to the connection.
-func (c *targetConn) use() {
+// use adds an attempt to the connection. It reports whether that is open, unless this
+// side is closing it.
+func (c *targetConn) use() bool {
 	c.mu.Lock()
-	if c.uses++; c.uses == 1 && c.kept == nil { // the pool has marked it
-		c.conns.setIdle(c, false)
+	defer c.mu.Unlock()
+	if c.kept == nil && !c.conns.busy(c) { // the pool has marked the others
+		return false
 	}
+	c.used, c.carried = time.Now(), true
+	c.uses++
 	c.add(attemptAllowance)
-	c.mu.Unlock()
+	return true
 }
 
 // leave removes an attempt from the connection. After an abandoned attempt the
@@ -119,28 +119,59 @@ func (c *targetConn) use() {
 // others use it.
 func (c *targetConn) leave(gaveUp bool) {
 	c.mu.Lock()
+	c.used = time.Now()
 	c.uses--
 	last := c.uses == 0
 	var spare *targetConn
 	switch {
 	case last && gaveUp:
+		c.conns.end(c)
 		spare = c
 	case last:
 		c.cut(idleAllowance)
-		spare = c.conns.setIdle(c, true)
+		spare = c.conns.setIdle(c)
 	}
 	c.mu.Unlock()
 	if spare != nil {
-		spare.retire()
+		_ = spare.Close()
 	}
 }
 
-// ready marks the end of the handshake.
-func (c *targetConn) ready() {
-	c.allowance.Store(idleAllowance)
-	if spare := c.conns.setIdle(c, true); spare != nil {
-		spare.retire()
+// settle lists a connection as idle that no attempt has used yet.
+func (c *targetConn) settle() {
+	c.mu.Lock()
+	var spare *targetConn
+	if c.uses == 0 {
+		spare = c.conns.setIdle(c)
 	}
+	c.mu.Unlock()
+	if spare != nil {
+		_ = spare.Close()
+	}
+}
+
+// usedLately reports whether a connection that many attempts share was used or opened
+// lately.
+func (c *targetConn) usedLately() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.usedWithin(recentUse) || !c.carried && c.usedWithin(recentOpen)
+}
+
+func (c *targetConn) usedWithin(limit time.Duration) bool { return time.Since(c.used) < limit }
+
+// unused reports whether a connection that many attempts share was opened lately and
+// not used since.
+func (c *targetConn) unused() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.carried && c.usedWithin(recentOpen)
+}
+
+// speaksHTTP2 reports whether the target has chosen HTTP/2.
+func (c *targetConn) speaksHTTP2() bool {
+	secure, ok := c.stream.(*tls.Conn)
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
 }
 
 func (c *targetConn) add(n int64) {
@@ -157,135 +188,14 @@ func (c *targetConn) cut(n int64) {
 	}
 }
 
-// connSet is the open connections to targets. It bounds how many of them are
-// idle. The transport does so for HTTP/1.1 only, and a target can make it open
-// HTTP/2 connections that no request ever uses again.
-type connSet struct {
-	most, mostAll int // idle connections to one host and port, and to all
-
-	mu    sync.Mutex
-	conns map[*targetConn]struct{}
-	idle  list.List      // of *targetConn, the longest idle first
-	count map[string]int // of idle ones, by address and port
-	kept  pool
-}
-
-func newConnSet(most, mostAll int) *connSet {
-	return &connSet{
-		most: most, mostAll: mostAll, conns: map[*targetConn]struct{}{}, count: map[string]int{},
-		kept: pool{hosts: map[string]*poolHost{}, dials: map[*waiter]struct{}{}},
-	}
-}
-
-// setIdle records whether a connection is idle, and returns one that exceeds
-// the bounds and is to be closed; nil when none does.
-func (s *connSet) setIdle(c *targetConn, idle bool) *targetConn {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, open := s.conns[c]; !open || idle == (c.place != nil) {
-		return nil
-	}
-	switch {
-	case !idle:
-		s.unlist(c)
-		return nil
-	case c.kept != nil && s.kept.closed:
-		return c
-	case c.kept != nil && s.kept.serve(c):
-		return nil
-	}
-	if c.kept != nil {
-		s.list(c)
-	}
-	c.place = s.idle.PushBack(c)
-	var spare *targetConn
-	if s.count[c.at]++; s.count[c.at] > s.most {
-		spare = c
-	} else if s.idle.Len() > s.mostAll {
-		spare = s.idle.Front().Value.(*targetConn)
-	}
-	if spare != nil {
-		s.unlist(spare) // no request takes it any more
-	}
-	return spare
-}
-
-// unlist removes a connection from the idle ones. Called with mu held.
-func (s *connSet) unlist(c *targetConn) {
-	if c.place == nil {
-		return
-	}
-	s.idle.Remove(c.place)
-	c.place = nil
-	if c.kept != nil {
-		s.kept.unlist(c)
-	}
-	if s.count[c.at]--; s.count[c.at] == 0 {
-		delete(s.count, c.at)
-	}
-}
-
-func (s *connSet) add(c *targetConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conns[c] = struct{}{}
-}
-
-func (s *connSet) remove(c *targetConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.unlist(c)
-	if _, open := s.conns[c]; open && c.kept != nil {
-		s.kept.use(c)
-		s.kept.lose(c.to)
-	}
-	delete(s.conns, c)
-}
-
-// closeIf closes the connections that satisfy a condition.
-func (s *connSet) closeIf(condition func(*targetConn) bool) {
-	s.mu.Lock()
-	var found []*targetConn
-	for c := range s.conns {
-		if condition(c) {
-			found = append(found, c)
-		}
-	}
-	s.mu.Unlock()
-	for _, c := range found {
-		_ = c.Close()
-	}
-}
-
 // hop is the use of a connection by one request. It is for one goroutine.
 type hop struct{ conn *targetConn }
 
-// chosen is called when the transport has chosen a connection for the request.
-// It may choose again, when the first one turns out to be dead.
-func (h *hop) chosen(info httptrace.GotConnInfo) {
-	conn := info.Conn
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
-	if raw, ok := conn.(*targetConn); ok {
-		h.take(raw)
-	}
-}
-
+// take adds the hop to a connection over which this package speaks HTTP/1.1.
 func (h *hop) take(conn *targetConn) {
 	h.leave(false)
-	if conn != nil {
-		conn.use()
+	if conn.use() {
 		h.conn = conn
-	}
-}
-
-// refuse keeps the transport from sending the request over the connection that
-// it has chosen. A connection that is shared stays open: the request's context
-// has ended.
-func (h *hop) refuse(info httptrace.GotConnInfo) {
-	if secure, ok := info.Conn.(*tls.Conn); ok && secure.ConnectionState().NegotiatedProtocol != "h2" {
-		_ = info.Conn.Close()
 	}
 }
 
@@ -296,15 +206,12 @@ func (h *hop) leave(gaveUp bool) {
 	}
 }
 
-// lost reports whether this side closed the connection during the request.
-func (h *hop) lost() bool { return h.conn != nil && h.conn.retired.Load() }
-
 // responseBody extends its connection's allowance as it is read. Close ends the
 // hop.
 type responseBody struct {
 	io.ReadCloser
 	hop      *hop
-	exchange *exchange // nil for a response that the transport reads
+	exchange *exchange // nil for a response over HTTP/2
 	whole    bool      // the end has been read
 	refilled time.Time // when framingRate was last added; zero: no framing comes back
 }

@@ -13,20 +13,23 @@
 // only bytes that no URL may contain are percent-encoded. Requests are signed
 // according to Standard Webhooks, over the body that is sent.
 //
-// A request is resent when a kept connection turns out to be dead, that is, when it
-// ends before the first byte of a response. This is so for GET and other idempotent
-// methods, and for every signed request: the webhook-id is the same for every try,
-// so the receiver can detect duplicates. Otherwise a schedule whose interval equals the
-// receiver's idle timeout would lose that race over and over.
+// A request of which a byte may have been written is never sent again. If a connection
+// that was kept open ends before the first byte of a response, the failure says so
+// (Dropped), and the caller decides about a retry. A request that must not be lost so is
+// sent over a recent connection ([Request.Recent]).
 //
 // # Over what it is sent
 //
-// Over HTTP/1.1 and TLS, an attempt writes its request and reads the response in its
-// own goroutine (exchange), with the writer and the parser of net/http, over
-// connections that are kept in one pool. Nobody reads from an idle connection, so it is
-// checked before it is used, and every few seconds. HTTP/2, for targets that refuse
-// HTTP/1.1, and plain http are left to the transport of net/http, which keeps
-// connections of its own.
+// Over HTTP/1.1, with TLS or without, an attempt writes its request and reads the
+// response in its own goroutine (exchange), with the writer and the parser of net/http,
+// over connections that are kept in one pool. Nobody reads from an idle connection, so
+// it is checked before it is used, and every few seconds. HTTP/2, for targets that
+// refuse HTTP/1.1 or may choose it, is left to net/http, one connection at a
+// time; http2Pool keeps these.
+//
+// A connection is opened for a [Party], an account and a purpose, and carries requests
+// of that party only: a target could let the bytes of one request or response become
+// part of another.
 //
 // # Which targets are allowed
 //
@@ -52,8 +55,8 @@
 // A target can be slow, endless or hostile. The timeout covers the whole
 // attempt, from the name's lookup to the last byte of the response. The header,
 // the body that is kept and the body that is read are limited. Connections are
-// kept and shared, because setting one up costs more than everything else;
-// [Client.Prewarm] opens them ahead.
+// kept, because setting one up costs more than everything else; [Client.Prewarm]
+// opens them ahead. How many are idle is limited for each account and in all.
 //
 // Each connection has an allowance of bytes, counted below TLS, for everything
 // besides the bodies that attempts read. It is closed when the target exceeds

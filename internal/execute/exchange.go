@@ -51,7 +51,7 @@ func (x *exchange) Read(p []byte) (int, error) {
 	if x.header <= 0 {
 		return 0, errLongHeader
 	}
-	n, err := x.conn.kept.secure.Read(p[:min(int64(len(p)), x.header)])
+	n, err := x.conn.stream.Read(p[:min(int64(len(p)), x.header)])
 	x.header -= int64(n)
 	return n, err
 }
@@ -103,7 +103,7 @@ func (x *exchange) send(req *http.Request, size int) error {
 	if err := req.Write(buf); err != nil {
 		return err
 	}
-	_, err := x.conn.kept.secure.Write(buf.Bytes())
+	_, err := x.conn.stream.Write(buf.Bytes())
 	return err
 }
 
@@ -114,7 +114,7 @@ func (x *exchange) sendLarge(req *http.Request) {
 	conn, sent := x.conn, make(chan error, 1)
 	x.sent = sent
 	go func() {
-		out := bufio.NewWriterSize(conn.kept.secure, inlineSize)
+		out := bufio.NewWriterSize(conn.stream, inlineSize)
 		err := req.Write(out)
 		if err == nil {
 			err = out.Flush()

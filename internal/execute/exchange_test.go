@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,10 +23,11 @@ import (
 type turn struct {
 	*http.Request
 	conn, number int
-	out          *tls.Conn
+	raw          net.Conn
+	out          *tls.Conn // nil without TLS
 }
 
-func (r turn) say(text string) { _, _ = io.WriteString(r.out, text) }
+func (r turn) say(text string) { _, _ = io.WriteString(r.raw, text) }
 
 func (r turn) readBody() { _, _ = io.Copy(io.Discard, r.Body) }
 
@@ -38,19 +38,23 @@ func scripted(t testing.TB, answer func(turn) bool) (url string, conns *atomic.I
 	conns = &atomic.Int64{}
 	return "https://" + listen(t, func(raw net.Conn) {
 		conn := tls.Server(raw, cfg)
-		if conn.Handshake() != nil {
-			return
-		}
-		id := int(conns.Add(1))
-		in := bufio.NewReader(conn)
-		for number := 1; ; number++ {
-			req, err := http.ReadRequest(in)
-			if err != nil || !answer(turn{req, id, number, conn}) {
-				_ = conn.Close()
-				return
-			}
+		if conn.Handshake() == nil {
+			script(conn, conn, conns, answer)
 		}
 	}), conns
+}
+
+// script answers the requests on a connection; secure is nil without TLS.
+func script(conn net.Conn, secure *tls.Conn, conns *atomic.Int64, answer func(turn) bool) {
+	id := int(conns.Add(1))
+	in := bufio.NewReader(conn)
+	for number := 1; ; number++ {
+		req, err := http.ReadRequest(in)
+		if err != nil || !answer(turn{req, id, number, conn, secure}) {
+			_ = conn.Close()
+			return
+		}
+	}
 }
 
 const okay = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -147,8 +151,8 @@ func TestExchange_ReadsResponsesAsTheTransportDoes(t *testing.T) {
 				if method == "POST" {
 					r.Body = []byte("hello")
 				}
-				want := newClientOf(t, true).Do(t.Context(), r)
 				c := newClient(t)
+				want := viaTransport(t, c, r)
 				got := c.Do(t.Context(), r)
 				same(t, got, want)
 				awaitNoConns(t, c)
@@ -158,6 +162,28 @@ func TestExchange_ReadsResponsesAsTheTransportDoes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// viaTransport sends a request over HTTP/1.1 of net/http.
+func viaTransport(t *testing.T, c *Client, r Request) job.Outcome {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority().pool}, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes}
+	defer transport.CloseIdleConnections()
+	r.Divert, r.Listener = true, roundTripper{c, transport}
+	return c.Do(t.Context(), r)
+}
+
+// roundTripper is a listener that answers requests by sending them over a transport.
+type roundTripper struct {
+	client    *Client
+	transport http.RoundTripper
+}
+
+func (l roundTripper) Answer(r *http.Request, _ []byte, _ func() bool) (*http.Response, *job.Failure) {
+	resp, err := l.transport.RoundTrip(r)
+	if err != nil {
+		return nil, (&attempt{client: l.client, req: &Request{}, url: r.URL}).failure(r.Context(), err)
+	}
+	return resp, nil
 }
 
 // same expects two outcomes to be the same but for their durations.
@@ -313,79 +339,6 @@ func TestExchange_LargeRequestsArriveWhole(t *testing.T) {
 	}
 	if n := conns.Load(); n != 1 {
 		t.Errorf("%d connections were made, want 1", n)
-	}
-}
-
-// A kept connection that ends without a byte of response is replaced, if the request may
-// be sent again.
-func TestExchange_ResendsOverAnotherConnection(t *testing.T) {
-	for name, test := range map[string]struct {
-		request  func(url string) Request
-		say      string // on the kept connection, before it ends
-		requests int32
-		fails    job.Kind
-	}{
-		"GET":               {get, "", 3, ""},
-		"signed POST":       {func(url string) Request { return signed(post(url, "hello")) }, "", 3, ""},
-		"large signed POST": {func(url string) Request { return signed(post(url, strings.Repeat("x", 100_000))) }, "", 3, ""},
-		"unsigned POST":     {func(url string) Request { return post(url, "hello") }, "", 2, job.KindClosed},
-		"a byte of response": {func(url string) Request { return signed(post(url, "hello")) }, "H", 2,
-			job.KindProtocol},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var requests atomic.Int32
-			url, _ := scripted(t, func(r turn) bool {
-				r.readBody()
-				requests.Add(1)
-				if r.conn == 1 && r.number == 2 {
-					r.say(test.say)
-					return false
-				}
-				r.say(okay)
-				return true
-			})
-			c := newClient(t)
-			answered(t, c, test.request(url))
-			if test.fails == "" {
-				answered(t, c, test.request(url))
-			} else {
-				fails(t, c, test.request(url), test.fails)
-			}
-			if n := requests.Load(); n != test.requests {
-				t.Errorf("%d requests were made, want %d", n, test.requests)
-			}
-		})
-	}
-}
-
-// A target that ends each connection without a response gets as many requests as
-// connections were kept, and one more.
-func TestExchange_ResendsAreBounded(t *testing.T) {
-	const kept = 10
-	var dying atomic.Bool
-	var requests atomic.Int32
-	var all sync.WaitGroup
-	all.Add(kept)
-	url, _ := scripted(t, func(r turn) bool {
-		if dying.Load() {
-			requests.Add(1)
-			return false
-		}
-		all.Done()
-		all.Wait()
-		r.say(okay)
-		return true
-	})
-	c := newClient(t)
-	var done sync.WaitGroup
-	for range kept {
-		done.Go(func() { answered(t, c, get(url)) })
-	}
-	done.Wait()
-	dying.Store(true)
-	fails(t, c, get(url), job.KindClosed)
-	if n := requests.Load(); n != maxResends+2 {
-		t.Errorf("%d requests were made, want %d", n, maxResends+2)
 	}
 }
 

@@ -43,6 +43,7 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 		dial      *dialError
 		handshake *handshakeError
 		listener  *listenerError
+		dropped   *droppedError
 	)
 	switch {
 	case ctx.Err() != nil:
@@ -73,6 +74,10 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 		return fail(job.KindTLS, "%s", a.explainTLS(err))
 	case isClosed(err) && a.reading:
 		return fail(job.KindClosed, "%s closed the connection in the middle of its response", a.host())
+	case isClosed(err) && errors.As(err, &dropped):
+		f := fail(job.KindClosed, "%s closed a connection that was kept open, before the first byte of a response", a.host())
+		f.Dropped = true
+		return f
 	case isClosed(err):
 		return fail(job.KindClosed, "%s closed the connection without a response", a.host())
 	}

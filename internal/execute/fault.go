@@ -78,8 +78,6 @@ func (f *faults) wait() time.Duration {
 // relieve closes idle connections to free resources, and returns how long an
 // attempt that met a local fault has to wait.
 func (c *Client) relieve() time.Duration {
-	c.transport.CloseIdleConnections()
-	c.warm.closeIdle()
 	c.conns.closeIdle(time.Now())
 	return c.faults.wait()
 }

@@ -71,7 +71,7 @@ func TestLocalFaults_WaitGrowsAndIdleConnectionsClose(t *testing.T) {
 	if wait := out.Failure.Wait; wait < 30*time.Second || wait > 45*time.Second {
 		t.Errorf("after 2,000 faults the wait is %v", wait)
 	}
-	c.dialTCP = c.dial
+	c.dialTCP = c.dialGuarded
 	answered(t, c, get(base))
 	if wait := c.faults.wait(); wait > 1500*time.Millisecond {
 		t.Errorf("after a success the wait is %v", wait)

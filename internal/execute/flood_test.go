@@ -199,16 +199,10 @@ func TestFlood_OnAnIdleConnectionClosesIt(t *testing.T) {
 		t.Parallel()
 		c := newClientOf(t, true)
 		url := framing(t, func(f *framer) { f.flood("PING") }, func(*framer, http2.Frame) {})
-		c.Prewarm(url, 1)
-		eventually(t, func() string {
-			c.warm.mu.Lock()
-			defer c.warm.mu.Unlock()
-			if c.warm.count > 0 {
-				return "the connection is still there"
-			}
-			return ""
-		})
+		c.Prewarm(Party{}, url, 1, false)
+		c.openings.all.Wait()
 		awaitNoConns(t, c)
+		awaitWarm(t, c, 0)
 	})
 }
 
@@ -300,7 +294,7 @@ func TestIdleConnections_AreBounded(t *testing.T) {
 		for i, url := range urls {
 			answered(t, c, get(url))
 			c.conns.mu.Lock()
-			idle, here := c.conns.idle.Len(), c.conns.count[strings.TrimPrefix(url, "https://")]
+			idle, here := c.conns.idle, idleAt(c, strings.TrimPrefix(url, "https://"))
 			c.conns.mu.Unlock()
 			if idle > 5 || here > 3 {
 				t.Fatalf("%d connections are idle, %d of them to target %d", idle, here, i)

@@ -51,7 +51,6 @@ func (a *attempt) header(now time.Time) http.Header {
 		b.add(fieldID, r.MessageID)
 		b.add(fieldTimestamp, strconv.FormatInt(seconds, 10))
 		b.add(fieldSignature, Sign(r.Secrets, r.MessageID, seconds, a.body))
-		b.markReplayable()
 	}
 	return b.header
 }
@@ -135,15 +134,4 @@ func (b *builder) add(name, value string) {
 	b.values = append(b.values, value)
 	n := len(b.values)
 	b.header[name] = b.values[n-1 : n : n]
-}
-
-const replayMark = "X-Idempotency-Key"
-
-// markReplayable lets the transport resend the request, whatever its method,
-// when a kept connection is dead. X-Idempotency-Key is net/http's own signal; a
-// key without values is not sent.
-func (b *builder) markReplayable() {
-	if _, ok := b.header[replayMark]; !ok {
-		b.header[replayMark] = nil
-	}
 }

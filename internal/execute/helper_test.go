@@ -286,6 +286,15 @@ func servingOne(t testing.TB, others chan<- struct{}, ready func(number int)) (u
 	})
 }
 
+// idleAt returns how many idle connections to an address account 0 has. Called with
+// c.conns.mu held.
+func idleAt(c *Client, at string) int {
+	if h := c.conns.holders[0]; h != nil {
+		return h.at[at]
+	}
+	return 0
+}
+
 // idleOf returns how many idle connections the pool has, and how many in all.
 func idleOf(c *Client) (idle, open int) {
 	c.conns.mu.Lock()

@@ -41,7 +41,7 @@ func TestDo_HTTPReusesItsConnection(t *testing.T) {
 		io.WriteString(w, "plain")
 	})
 	c := plainClient(t)
-	c.Prewarm(url, 4)
+	c.Prewarm(Party{}, url, 4, false)
 	for range 3 {
 		if r := answered(t, c, get(url)); string(r.Body) != "plain" {
 			t.Errorf("got body %q", r.Body)

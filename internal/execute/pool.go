@@ -3,38 +3,52 @@ package execute
 import (
 	"container/list"
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"slices"
-	"sync"
 	"time"
 )
 
-var errPoolClosed = errors.New("no connections are kept any more")
+var (
+	errPoolClosed = errors.New("no connections are kept any more")
+	// errHTTP2 means that the target has chosen HTTP/2 for a connection that was to be
+	// opened: http2Pool has it.
+	errHTTP2 = errors.New("the target speaks HTTP/2")
+)
+
+const (
+	// recentUse is how long ago a connection was used at most that carries a request
+	// which is not to be lost; recentOpen is how long ago it was opened, if it has not
+	// been used since. Servers close connections that have been idle for longer.
+	recentUse  = time.Second
+	recentOpen = 2 * time.Second
+)
+
+// choice is which connections a request may use.
+type choice uint8
+
+const (
+	anyConn    choice = iota
+	recentConn        // a new one, or one that was used lately
+	newConn
+)
 
 // keptConn is what belongs to a connection over which this package speaks
-// HTTP/1.1. connSet's mu guards it, but for secure.
+// HTTP/1.1. connSet's mu guards it.
 type keptConn struct {
-	secure  *tls.Conn
-	idle    time.Time // since when
-	checked time.Time // or used
+	checked time.Time // when it was checked or used last
 	busy    bool      // being checked: no request may take it
 	ahead   bool      // opened ahead and not used since
 	probe   [1]byte   // what quiet reads
 }
 
-// pool is the connections over which this package speaks HTTP/1.1, by the host
-// and port for which they were opened. It belongs to a connSet, whose mu guards
-// it.
+// pool is the connections over which this package speaks HTTP/1.1, by the route
+// for which they were opened. It belongs to a connSet, whose mu guards it.
 type pool struct {
-	hosts  map[string]*poolHost
-	open   int                  // connections, those being opened included
-	ahead  int                  // of these, those opened ahead that no request has used
-	dials  map[*waiter]struct{} // for which a connection is being opened
-	timer  *time.Timer          // of the next sweep; nil while no connection is idle
-	sweeps sync.WaitGroup
-	closed bool
+	hosts map[route]*poolHost
+	open  int                  // connections, those being opened included
+	ahead int                  // of these, those opened ahead that no request has used
+	dials map[*waiter]struct{} // for which a connection is being opened
 }
 
 type poolHost struct {
@@ -47,9 +61,10 @@ type poolHost struct {
 // waiter is a request that waits for a connection: the one that is opened for it, or
 // one that becomes idle before.
 type waiter struct {
-	got   chan supply        // has room for one
-	place *list.Element      // while it waits
-	stop  context.CancelFunc // ends the opening of its connection
+	got    chan supply        // has room for one
+	recent bool               // it takes recent connections only
+	place  *list.Element      // while it waits
+	stop   context.CancelFunc // ends the opening of its connection
 }
 
 type supply struct {
@@ -58,8 +73,8 @@ type supply struct {
 	err  error
 }
 
-// host returns the entry of a host and port.
-func (p *pool) host(to string) *poolHost {
+// host returns the entry of a route.
+func (p *pool) host(to route) *poolHost {
 	h := p.hosts[to]
 	if h == nil {
 		h = &poolHost{}
@@ -68,21 +83,21 @@ func (p *pool) host(to string) *poolHost {
 	return h
 }
 
-// tidy removes the entry of a host that has nothing left.
-func (p *pool) tidy(to string, h *poolHost) {
+// tidy removes the entry of a route that has nothing left.
+func (p *pool) tidy(to route, h *poolHost) {
 	if h.open == 0 && h.waiting.Len() == 0 {
 		delete(p.hosts, to)
 	}
 }
 
-func (s *connSet) begin(to string) {
+func (s *connSet) begin(to route) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept.begin(to)
 }
 
 // begin counts a connection that is about to be opened.
-func (p *pool) begin(to string) {
+func (p *pool) begin(to route) {
 	h := p.host(to)
 	h.open++
 	h.opening++
@@ -90,23 +105,37 @@ func (p *pool) begin(to string) {
 }
 
 // lose discounts a connection that has ended or could not be opened.
-func (p *pool) lose(to string) {
+func (p *pool) lose(to route) {
 	h := p.hosts[to]
 	h.open--
 	p.open--
 	p.tidy(to, h)
 }
 
-// use counts a connection as used, or lost, if it was opened ahead.
-func (p *pool) use(c *targetConn) {
+// use counts a connection as used, or lost, if it was opened ahead. Called with mu
+// held.
+func (s *connSet) use(c *targetConn) {
 	if c.kept.ahead {
 		c.kept.ahead = false
-		p.ahead--
+		s.addAhead(c.route, -1)
 	}
 }
 
+// addAhead counts connections that are opened ahead. Called with mu held.
+func (s *connSet) addAhead(to route, n int) {
+	s.kept.ahead += n
+	h := s.holder(to.party.Account)
+	h.ahead += n
+	s.release(h)
+}
+
+func (p *pool) list(c *targetConn) {
+	h := p.hosts[c.route]
+	h.idle = append(h.idle, c)
+}
+
 func (p *pool) unlist(c *targetConn) {
-	h := p.hosts[c.to]
+	h := p.hosts[c.route]
 	if h.idle[0] == c { // what has been idle for longest is closed, thousands at once
 		h.idle[0] = nil
 		h.idle = h.idle[1:]
@@ -119,8 +148,8 @@ func (p *pool) unlist(c *targetConn) {
 	h.idle = slices.Delete(h.idle, at, at+1)
 }
 
-// last returns the most recently used idle connection to a host, or nil.
-func (p *pool) last(to string) *targetConn {
+// last returns the most recently used idle connection of a route, or nil.
+func (p *pool) last(to route) *targetConn {
 	h := p.hosts[to]
 	if h == nil {
 		return nil
@@ -133,16 +162,18 @@ func (p *pool) last(to string) *targetConn {
 	return nil
 }
 
-// serve gives a connection to a request that waits for one, if any does.
-func (p *pool) serve(c *targetConn) bool {
-	h := p.hosts[c.to]
-	first := h.waiting.Front()
-	if first == nil {
-		return false
+// serve gives a connection to the first request that waits for one and may use it, if
+// any does. recent is whether it was used lately.
+func (s *connSet) serve(c *targetConn, recent bool) bool {
+	h := s.kept.hosts[c.route]
+	for e := h.waiting.Front(); e != nil; e = e.Next() {
+		if w := e.Value.(*waiter); recent || !w.recent {
+			s.use(c)
+			s.kept.give(h, w, supply{conn: c, kept: true})
+			return true
+		}
 	}
-	p.use(c)
-	p.give(h, first.Value.(*waiter), supply{conn: c, kept: true})
-	return true
+	return false
 }
 
 func (p *pool) give(h *poolHost, w *waiter, s supply) {
@@ -151,43 +182,43 @@ func (p *pool) give(h *poolHost, w *waiter, s supply) {
 	w.got <- s
 }
 
-// list adds a connection to its host's idle ones. Called with mu held.
-func (s *connSet) list(c *targetConn) {
-	now := time.Now()
-	c.kept.idle, c.kept.checked = now, now
-	h := s.kept.hosts[c.to]
-	h.idle = append(h.idle, c)
-	if s.kept.timer == nil {
-		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
-	}
-}
-
 // take returns an idle connection, which no other request can take any more, or
 // nil.
-func (s *connSet) take(to string) *targetConn {
+func (s *connSet) take(to route, recent bool) *targetConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.takeLocked(to)
+	return s.takeLocked(to, recent)
 }
 
-func (s *connSet) takeLocked(to string) *targetConn {
-	c := s.kept.last(to)
-	if c != nil {
-		s.unlist(c)
-		s.kept.use(c)
+func (s *connSet) takeLocked(to route, recent bool) *targetConn {
+	c := s.kept.last(to) // also the most recent one
+	if c == nil || recent && !c.recent() {
+		return nil
 	}
+	s.unlist(c)
+	s.use(c)
 	return c
+}
+
+// recent reports whether a connection was used or opened lately. Called with the
+// connSet's mu held.
+func (c *targetConn) recent() bool {
+	limit := recentUse
+	if c.kept != nil && c.kept.ahead {
+		limit = recentOpen
+	}
+	return time.Since(c.idle) < limit
 }
 
 // wait has w wait for a connection, unless there is one now. It calls open if one is
 // to be opened for w. It fails when the pool is closed.
-func (s *connSet) wait(to string, w *waiter, open func()) (*targetConn, error) {
+func (s *connSet) wait(to route, w *waiter, open func()) (*targetConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept.closed {
+	if s.closed {
 		return nil, errPoolClosed
 	}
-	if c := s.takeLocked(to); c != nil {
+	if c := s.takeLocked(to, w.recent); c != nil {
 		return c, nil
 	}
 	w.place = s.kept.host(to).waiting.PushBack(w)
@@ -211,7 +242,7 @@ func (s *connSet) served(w *waiter) {
 
 // forget ends the wait of w and the opening of its connection. It returns the
 // connection that w got meanwhile, or nil.
-func (s *connSet) forget(to string, w *waiter) *targetConn {
+func (s *connSet) forget(to route, w *waiter) *targetConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.stop()
@@ -228,31 +259,36 @@ func (s *connSet) forget(to string, w *waiter) *targetConn {
 // adopt takes over a connection that was opened, or with err, none. It goes to w,
 // which may be nil, if that still waits; otherwise it is returned. ahead is whether it
 // was opened ahead.
-func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, ahead bool, err error) (*targetConn, error) {
+func (s *connSet) adopt(to route, c *targetConn, w *waiter, ahead bool, err error) (*targetConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.kept.hosts[to]
 	h.opening--
 	delete(s.kept.dials, w)
-	var c *targetConn
 	if err == nil {
-		c = secure.NetConn().(*targetConn)
 		if _, open := s.conns[c]; !open {
 			c, err = nil, net.ErrClosed // operators have blocked its target
 		}
 	}
 	if c != nil {
-		c.kept = &keptConn{secure: secure, ahead: ahead}
+		c.kept = &keptConn{ahead: ahead}
 		c.allowance.Store(idleAllowance)
 	}
 	if w != nil && w.place != nil {
 		s.kept.give(h, w, supply{conn: c, err: err})
 		c = nil
 	}
+	if err == errHTTP2 { // so are all the others
+		for h.waiting.Len() > 0 {
+			other := h.waiting.Front().Value.(*waiter)
+			s.kept.give(h, other, supply{err: err})
+			other.stop()
+		}
+	}
 	if err != nil {
 		s.kept.lose(to)
 		if ahead {
-			s.kept.ahead--
+			s.addAhead(to, -1)
 		}
 	}
 	return c, err
@@ -260,17 +296,17 @@ func (s *connSet) adopt(to string, secure *tls.Conn, w *waiter, ahead bool, err 
 
 // back lists a connection that was taken or opened and not used.
 func (s *connSet) back(c *targetConn) {
-	if spare := s.setIdle(c, true); spare != nil {
-		spare.retire()
+	if spare := s.setIdle(c); spare != nil {
+		_ = spare.Close()
 	}
 }
 
-// connection returns a connection to a host and port over which to speak HTTP/1.1;
-// kept reports whether it was open before. If it must be fresh, it was not.
-func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *targetConn, kept bool, err error) {
-	for !fresh {
-		if conn = c.conns.take(to); conn == nil {
-			conn, kept, err = c.await(ctx, to)
+// connection returns a connection over which to speak HTTP/1.1; kept reports whether
+// it was open before. The error is errHTTP2 if the target speaks HTTP/2.
+func (c *Client) connection(ctx context.Context, to route, which choice) (conn *targetConn, kept bool, err error) {
+	for which != newConn {
+		if conn = c.conns.take(to, which == recentConn); conn == nil {
+			conn, kept, err = c.await(ctx, to, which)
 			if err != errPoolClosed {
 				return conn, kept, err
 			}
@@ -279,7 +315,7 @@ func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *t
 		if conn.quiet() {
 			return conn, true, nil
 		}
-		conn.retire()
+		_ = conn.Close()
 	}
 	c.conns.begin(to)
 	conn, err = c.openKept(ctx, to, nil)
@@ -287,8 +323,8 @@ func (c *Client) connection(ctx context.Context, to string, fresh bool) (conn *t
 }
 
 // await opens a connection and returns it, or one that becomes idle before.
-func (c *Client) await(ctx context.Context, to string) (conn *targetConn, kept bool, err error) {
-	w := &waiter{got: make(chan supply, 1)}
+func (c *Client) await(ctx context.Context, to route, which choice) (conn *targetConn, kept bool, err error) {
+	w := &waiter{got: make(chan supply, 1), recent: which == recentConn}
 	for {
 		conn, err = c.conns.wait(to, w, func() { c.openFor(ctx, to, w) })
 		got := supply{conn: conn, kept: true, err: err}
@@ -309,14 +345,14 @@ func (c *Client) await(ctx context.Context, to string) (conn *targetConn, kept b
 			c.conns.served(w)
 			return got.conn, true, nil
 		}
-		got.conn.retire()
+		_ = got.conn.Close()
 	}
 }
 
 // openFor opens a connection for a request that waits for one. When the request gets
 // another one before, the opening goes on within the time of the request, unless there
 // are many: others may wait, too. Called with conns.mu held.
-func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
+func (c *Client) openFor(ctx context.Context, to route, w *waiter) {
 	limit := time.Now().Add(dialLimit)
 	if end, ok := ctx.Deadline(); ok && end.Before(limit) {
 		limit = end
@@ -332,7 +368,22 @@ func (c *Client) openFor(ctx context.Context, to string, w *waiter) {
 
 // openKept opens a connection over which to speak HTTP/1.1. It is given to w if that
 // still waits, and returned otherwise.
-func (c *Client) openKept(ctx context.Context, to string, w *waiter) (*targetConn, error) {
-	secure, err := c.dialVersion(ctx, "tcp", to, nil)
-	return c.conns.adopt(to, secure, w, false, err)
+func (c *Client) openKept(ctx context.Context, to route, w *waiter) (*targetConn, error) {
+	conn, err := c.open(ctx, to)
+	return c.conns.adopt(to, conn, w, false, err)
+}
+
+// open opens a connection over which to speak HTTP/1.1. If the target chooses HTTP/2,
+// http2 gets the connection and the error is errHTTP2.
+func (c *Client) open(ctx context.Context, to route) (*targetConn, error) {
+	if to.plain {
+		return c.connect(ctx, to)
+	}
+	conn, err := c.dial(ctx, to, c.tls.NextProtos)
+	if err == nil && conn.speaksHTTP2() {
+		c.only2.add(to.to)
+		c.http2.adopt(conn)
+		return nil, errHTTP2
+	}
+	return conn, err
 }

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-
-	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // arrived waits until something has arrived on each idle connection.
@@ -45,7 +43,7 @@ func readable(raw syscall.RawConn) (ready bool) {
 }
 
 // What a target does to an idle connection is noticed before the next request, which
-// may be one that can't be resent.
+// is not sent again.
 func TestPool_ReplacesConnectionsThatTheTargetTouched(t *testing.T) {
 	for name, touch := range map[string]func(*tls.Conn){
 		"close_notify": func(c *tls.Conn) { _ = c.CloseWrite() },
@@ -100,17 +98,17 @@ func TestPool_ReadsSessionTickets(t *testing.T) {
 		return false
 	})
 	c := newClient(t)
-	c.Prewarm(url, 1)
+	c.Prewarm(Party{}, url, 1, false)
 	awaitWarm(t, c, 1)
 	at := url[len("https://"):]
 	eventually(t, func() string {
-		c.conns.checkLast(at)
-		if _, ok := c.sessions.all.Get(at + " 127.0.0.1"); !ok {
+		c.conns.checkLast(route{to: at})
+		if _, ok := c.sessions.all.Get("0 0 " + at + " 127.0.0.1"); !ok {
 			return "no session ticket was read"
 		}
 		return ""
 	})
-	c.Prewarm(url, 2)
+	c.Prewarm(Party{}, url, 2, false)
 	awaitWarm(t, c, 2)
 	for range 2 {
 		answered(t, c, post(url, "hello"))
@@ -130,7 +128,7 @@ func TestPool_ClosesWhatIsIdleForLong(t *testing.T) {
 	}
 	c.conns.mu.Lock()
 	for conn := range c.conns.conns {
-		conn.kept.idle = conn.kept.idle.Add(-idleTimeout)
+		conn.idle = conn.idle.Add(-idleTimeout)
 	}
 	c.conns.mu.Unlock()
 	c.conns.sweep()
@@ -153,13 +151,13 @@ func TestPool_IsBounded(t *testing.T) {
 			r.say(okay)
 			return true
 		})
-		c.Prewarm(url, many)
+		c.Prewarm(Party{}, url, many, false)
 		for range many {
 			done.Go(func() { answered(t, c, get(url)) })
 		}
 		done.Wait()
 		c.conns.mu.Lock()
-		here := c.conns.count[url[len("https://"):]]
+		here := idleAt(c, url[len("https://"):])
 		c.conns.mu.Unlock()
 		if idle, _ := idleOf(c); here > 3 || idle > 5 {
 			t.Errorf("%d connections are idle, %d of them to one target", idle, here)
@@ -199,11 +197,14 @@ func TestPool_KeepsNothingAfterClose(t *testing.T) {
 
 // A target that refused HTTP/1.1 once may speak nothing else later.
 func TestDo_ForgetsWhoRefusedHTTP1(t *testing.T) {
-	url, _ := serveVersions(t, "http/1.1")
+	url, handshakes := serveVersions(t, "http/1.1")
 	c := newClient(t)
 	c.only2.add(url[len("https://"):])
-	fails(t, c, get(url), job.KindTLS)
 	answered(t, c, get(url))
+	answered(t, c, get(url))
+	if n := len(handshakes); n != 2 {
+		t.Errorf("%d handshakes, want 2", n)
+	}
 }
 
 // The bound of an address holds for what is idle, not for a connection that a request

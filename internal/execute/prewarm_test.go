@@ -1,3 +1,5 @@
+//go:build unix
+
 package execute
 
 import (
@@ -23,12 +25,12 @@ func counted(t *testing.T, h2 bool, h http.Handler) (url string, conns *atomic.I
 func awaitWarm(t *testing.T, c *Client, want int) {
 	t.Helper()
 	eventually(t, func() string {
-		c.warm.mu.Lock()
+		c.http2.mu.Lock()
 		idle := 0
-		for _, h := range c.warm.hosts {
-			idle += len(h.idle)
+		for _, h := range c.http2.hosts {
+			idle += len(h.conns)
 		}
-		c.warm.mu.Unlock()
+		c.http2.mu.Unlock()
 		c.conns.mu.Lock()
 		for _, h := range c.conns.kept.hosts {
 			idle += len(h.idle)
@@ -51,7 +53,7 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 		all.Wait()
 	}))
 	c := newClient(t)
-	c.Prewarm(url, 5)
+	c.Prewarm(Party{}, url, 5, false)
 	awaitWarm(t, c, 5)
 	var done sync.WaitGroup
 	for range 5 {
@@ -63,7 +65,7 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 	}
 	done.Wait()
 	awaitWarm(t, c, 5)
-	c.Prewarm(url, 5)
+	c.Prewarm(Party{}, url, 5, false)
 	if got := conns.Load(); got != 5 {
 		t.Errorf("%d connections were made, want 5", got)
 	}
@@ -72,7 +74,7 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 func TestPrewarm_OpensOneConnectionOverHTTP2(t *testing.T) {
 	url, conns := counted(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	c := newClient(t)
-	c.Prewarm(url, 20)
+	c.Prewarm(Party{}, url, 20, false)
 	awaitWarm(t, c, 1)
 	var done sync.WaitGroup
 	for range 20 {
@@ -92,15 +94,15 @@ func TestPrewarm_OpensOneConnectionOverHTTP2(t *testing.T) {
 func TestPrewarm_LateRequestsReserveNothing(t *testing.T) {
 	url, _ := counted(t, true, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	c := newClient(t)
-	c.Prewarm(url, 1)
+	c.Prewarm(Party{}, url, 1, false)
 	awaitWarm(t, c, 1)
 	late := get(url)
 	late.Leave = func() bool { return false }
 	fails(t, c, late, job.KindInterrupted)
-	c.warm.mu.Lock()
-	defer c.warm.mu.Unlock()
-	for _, h := range c.warm.hosts {
-		for conn := range h.conns {
+	c.http2.mu.Lock()
+	defer c.http2.mu.Unlock()
+	for _, h := range c.http2.hosts {
+		for _, conn := range h.conns {
 			if n := conn.InFlight(); n != 0 {
 				t.Errorf("%d requests are in flight, want 0", n)
 			}
@@ -109,18 +111,20 @@ func TestPrewarm_LateRequestsReserveNothing(t *testing.T) {
 }
 
 func TestPrewarm_AClosedConnectionIsReplaced(t *testing.T) {
-	for name, left := range map[string]int{"HTTP/1.1": 1, "HTTP/2": 0} {
+	for _, name := range []string{"HTTP/1.1", "HTTP/2"} {
 		t.Run(name, func(t *testing.T) {
 			var conns atomic.Int64
 			srv := serveCounting(t, name == "HTTP/2", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), &conns)
 			c := newClient(t)
-			c.Prewarm(srv.URL, 1)
+			c.Prewarm(Party{}, srv.URL, 1, false)
 			awaitWarm(t, c, 1)
+			awaitCount(t, c, &conns, 1)
 			srv.CloseClientConnections()
+			awaitClosed(t, c)
 			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); out.Failure != nil || out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
-			awaitWarm(t, c, left) // HTTP/2 has its second connection from the transport
+			awaitWarm(t, c, 1)
 			if got := conns.Load(); got != 2 {
 				t.Errorf("%d connections were made, want 2", got)
 			}
@@ -128,28 +132,40 @@ func TestPrewarm_AClosedConnectionIsReplaced(t *testing.T) {
 	}
 }
 
+// awaitClosed waits until the end of every connection has arrived. net/http reads from
+// those over HTTP/2, and the pool checks the others before it uses them.
+func awaitClosed(t *testing.T, c *Client) {
+	t.Helper()
+	eventually(t, func() string {
+		c.conns.sweep()
+		if n := c.Connections(); n > 0 {
+			return fmt.Sprintf("%d connections are open", n)
+		}
+		return ""
+	})
+}
+
 func TestPrewarm_AppliesTheGuardAndIgnoresErrors(t *testing.T) {
 	var conns atomic.Int64
 	url := serveCounting(t, false, http.NotFoundHandler(), &conns).URL
 	c := New(Config{Version: "1", RootCAs: authority().pool})
 	for _, target := range []string{url, "https://127.0.0.1:1/", "nonsense"} {
-		c.Prewarm(target, 3)
+		c.Prewarm(Party{}, target, 3, false)
 	}
 	c.Close() // waits for what is under way
 	if got := conns.Load(); got != 0 {
 		t.Errorf("%d connections were made to an address that may not be called", got)
 	}
-	c.warm.mu.Lock()
-	defer c.warm.mu.Unlock()
-	if c.warm.count != 0 || len(c.warm.hosts) != 0 {
-		t.Errorf("%d connections to %d hosts are still counted", c.warm.count, len(c.warm.hosts))
+	awaitNoConns(t, c)
+	if n := len(c.http2.hosts) + len(c.conns.kept.hosts); n != 0 {
+		t.Errorf("%d hosts are left", n)
 	}
 }
 
 func TestClose_EndsPrewarming(t *testing.T) {
 	addr := listen(t, func(conn net.Conn) { <-t.Context().Done() })
 	c := newClient(t)
-	c.Prewarm("https://"+addr, 4)
+	c.Prewarm(Party{}, "https://"+addr, 4, false)
 	done := make(chan struct{})
 	go func() { c.Close(); close(done) }()
 	select {
@@ -159,7 +175,7 @@ func TestClose_EndsPrewarming(t *testing.T) {
 	}
 }
 
-func TestDo_DoesNotResendACancelledRequest(t *testing.T) {
+func TestDo_SendsACancelledRequestOnce(t *testing.T) {
 	var requests atomic.Int64
 	began := make(chan struct{}, 10)
 	url, _ := counted(t, false, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -169,7 +185,7 @@ func TestDo_DoesNotResendACancelledRequest(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	c := newClient(t)
-	c.Prewarm(url, 1)
+	c.Prewarm(Party{}, url, 1, false)
 	awaitWarm(t, c, 1)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() { <-began; cancel(ErrCancelled) }()

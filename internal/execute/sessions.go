@@ -3,11 +3,12 @@ package execute
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 )
 
 const (
-	// tlsSessions is how many resumable sessions are kept, one per address and
-	// port.
+	// tlsSessions is how many resumable sessions are kept, one per party, address
+	// and port.
 	tlsSessions = 2048
 	// maxTicket and maxChainKept bound the memory of one session, in bytes.
 	maxTicket    = 4 << 10
@@ -19,19 +20,20 @@ const (
 
 var errLongChain = errors.New("certificates too long")
 
-// sessionCache keeps TLS sessions by address and port. crypto/tls keeps them by
-// server name, which would offer one port's ticket to another port's server.
+// sessionCache keeps TLS sessions by party, address and port. crypto/tls keeps them
+// by server name, which would offer one port's ticket to another port's server.
 type sessionCache struct{ all tls.ClientSessionCache }
 
 func newSessionCache() sessionCache {
 	return sessionCache{tls.NewLRUClientSessionCache(tlsSessions)}
 }
 
-func (s sessionCache) of(at string) *sessions {
-	return &sessions{all: s.all, prefix: at + " "}
+func (s sessionCache) of(c *targetConn) *sessions {
+	party := c.route.party
+	return &sessions{all: s.all, prefix: fmt.Sprint(party.Account, " ", party.Purpose, " ", c.at, " ")}
 }
 
-// sessions is the cache of one address and port.
+// sessions is the cache of one party, address and port.
 type sessions struct {
 	all    tls.ClientSessionCache
 	prefix string

@@ -28,7 +28,7 @@ func (nothing) Temporary() bool { return true }
 // The caller must be the connection's only user.
 func (c *targetConn) quiet() bool {
 	c.noWait = true
-	_, err := c.kept.secure.Read(c.kept.probe[:])
+	_, err := c.stream.Read(c.kept.probe[:])
 	c.noWait = false
 	return err == errNothing
 }
@@ -48,18 +48,17 @@ func (s *connSet) check(c *targetConn, since time.Time) {
 	quiet := c.quiet()
 	s.mu.Lock()
 	c.kept.busy, c.kept.checked = false, time.Now()
-	if quiet && c.place != nil && s.kept.hosts[c.to].waiting.Len() > 0 {
+	if quiet && c.place != nil && s.serve(c, c.recent()) {
 		s.unlist(c) // a request came meanwhile
-		s.kept.serve(c)
 	}
 	s.mu.Unlock()
 	if !quiet {
-		c.retire()
+		_ = c.Close()
 	}
 }
 
-// checkHost checks the idle connections to a host.
-func (s *connSet) checkHost(to string) {
+// checkHost checks the idle connections of a route.
+func (s *connSet) checkHost(to route) {
 	s.mu.Lock()
 	var idle []*targetConn
 	if h := s.kept.hosts[to]; h != nil {
@@ -72,8 +71,8 @@ func (s *connSet) checkHost(to string) {
 	}
 }
 
-// checkLast checks the idle connection to a host that was used last.
-func (s *connSet) checkLast(to string) {
+// checkLast checks the idle connection of a route that was used last.
+func (s *connSet) checkLast(to route) {
 	s.mu.Lock()
 	c := s.kept.last(to)
 	s.mu.Unlock()
@@ -85,12 +84,12 @@ func (s *connSet) checkLast(to string) {
 // sweep checks idle connections, and closes those that have been idle for too long.
 func (s *connSet) sweep() {
 	s.mu.Lock()
-	if s.kept.closed {
+	if s.closed {
 		s.mu.Unlock()
 		return
 	}
-	s.kept.sweeps.Add(1)
-	defer s.kept.sweeps.Done()
+	s.sweeps.Add(1)
+	defer s.sweeps.Done()
 	s.mu.Unlock()
 
 	now := time.Now()
@@ -99,52 +98,56 @@ func (s *connSet) sweep() {
 	idle := s.idleSince(now)
 	s.mu.Unlock()
 	for _, c := range idle {
-		s.check(c, now)
+		if c.kept != nil { // net/http reads from the others
+			s.check(c, now)
+		}
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept.timer != nil {
-		s.kept.timer.Stop()
-		s.kept.timer = nil
+	if s.timer != nil {
+		s.timer.Stop()
+		s.timer = nil
 	}
-	if !s.kept.closed && len(s.idleSince(time.Now())) > 0 {
-		s.kept.timer = time.AfterFunc(sweepEvery, s.sweep)
+	if !s.closed && s.idle > 0 {
+		s.timer = time.AfterFunc(sweepEvery, s.sweep)
 	}
 }
 
-// idleSince returns the connections of the pool that have been idle since then.
-// Called with mu held.
+// idleSince returns the connections that have been idle since then. Called with mu
+// held.
 func (s *connSet) idleSince(then time.Time) []*targetConn {
 	var found []*targetConn
-	for e := s.idle.Front(); e != nil; e = e.Next() {
-		if c := e.Value.(*targetConn); c.kept != nil && !c.kept.idle.After(then) {
-			found = append(found, c)
+	for _, h := range s.ranking {
+		for e := h.idle.Front(); e != nil; e = e.Next() {
+			if c := e.Value.(*targetConn); !c.idle.After(then) {
+				found = append(found, c)
+			}
 		}
 	}
 	return found
 }
 
-// closeIdle closes the connections of the pool that have been idle since then.
+// closeIdle closes the connections that have been idle since then.
 func (s *connSet) closeIdle(then time.Time) {
 	s.mu.Lock()
 	idle := s.idleSince(then)
 	for _, c := range idle {
-		s.unlist(c) // nobody takes it any more
+		s.endLocked(c)
 	}
 	s.mu.Unlock()
 	for _, c := range idle {
-		c.retire()
+		_ = c.Close()
 	}
 }
 
-// close closes the idle connections of the pool, and keeps no others. It ends dials
+// close closes idle connections, and keeps no others. It ends dials
 // that no request waits for.
 func (s *connSet) close() {
 	s.mu.Lock()
-	s.kept.closed = true
-	if s.kept.timer != nil {
-		s.kept.timer.Stop()
+	s.closed = true
+	if s.timer != nil {
+		s.timer.Stop()
 	}
 	for w := range s.kept.dials {
 		if w.place == nil {
@@ -153,5 +156,5 @@ func (s *connSet) close() {
 	}
 	s.mu.Unlock()
 	s.closeIdle(time.Now())
-	s.kept.sweeps.Wait()
+	s.sweeps.Wait()
 }

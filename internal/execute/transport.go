@@ -38,23 +38,30 @@ func newTLSConfig(roots *x509.CertPool, preferHTTP2 bool) *tls.Config {
 	return cfg
 }
 
-func (c *Client) newTransport(connsIdle, connsIdleAll int) *http.Transport {
+// newTransport returns the transport that makes HTTP/2 of open connections. It opens
+// and keeps none: its own pool knows no accounts, and it would send a request again
+// over another connection.
+func newTransport() *http.Transport {
 	return &http.Transport{
-		Proxy:             nil, // a proxy from the environment would hide the address that is called
-		DialContext:       c.dialPlain,
-		DialTLSContext:    c.dialTLS,
+		Proxy: nil, // a proxy from the environment would hide the address that is called
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return ctx.Value(streamKey{}).(net.Conn), nil
+		},
 		ForceAttemptHTTP2: true,
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: pingAfter, PingTimeout: pongLimit, WriteByteTimeout: sendLimit,
 			MaxReceiveBufferPerStream: streamWindow, MaxReceiveBufferPerConnection: connWindow,
 		},
 		DisableCompression:     true,
-		MaxIdleConns:           connsIdleAll,
-		MaxIdleConnsPerHost:    connsIdle,
-		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		ExpectContinueTimeout:  time.Second,
 	}
+}
+
+type streamKey struct{} // context key of the net.Conn that a ClientConn uses
+
+// wrap speaks HTTP/2 over a connection.
+func (c *Client) wrap(conn *targetConn) (*http.ClientConn, error) {
+	return c.transport.NewClientConn(context.WithValue(context.Background(), streamKey{}, conn.stream), "https", conn.route.to)
 }
 
 // dialError means that no connection could be established.
@@ -69,85 +76,56 @@ type handshakeError struct{ err error }
 func (e *handshakeError) Error() string { return e.err.Error() }
 func (e *handshakeError) Unwrap() error { return e.err }
 
-// dialTLS connects to addr and does the TLS handshake, for a target that may choose
-// HTTP/2 or refuses HTTP/1.1.
-func (c *Client) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := boundDial(ctx)
-	defer cancel()
-	versions := http2Only
-	if c.prefer2 {
-		versions = nil
+// openHTTP2 opens a connection to a target that has chosen HTTP/2 before or refuses
+// HTTP/1.1.
+func (c *Client) openHTTP2(ctx context.Context, to route) (*targetConn, error) {
+	conn, err := c.dial(ctx, to, http2Only)
+	if err == nil {
+		c.only2.add(to.to)
 	}
-	conn, err := c.dialVersion(ctx, network, addr, versions)
+	return conn, err
+}
+
+// dial connects to a target and does the TLS handshake, in which it offers the given
+// versions of HTTP.
+func (c *Client) dial(ctx context.Context, to route, versions []string) (*targetConn, error) {
+	raw, err := c.connect(ctx, to)
 	if err != nil {
-		if !c.prefer2 && refusesVersion(err) {
-			c.only2.remove(addr) // the next attempt offers HTTP/1.1 again
-		}
 		return nil, err
 	}
-	if !c.prefer2 {
-		c.only2.add(addr)
-	}
-	conn.NetConn().(*targetConn).ready()
-	return conn, nil
+	return raw, c.shakeHands(ctx, raw, versions)
 }
 
-// dialVersion connects to addr and does the TLS handshake, in which it offers the
-// given versions of HTTP, or those of the configuration. It does the handshake
-// itself, rather than leave it to the transport, to distinguish failures of the
-// two.
-func (c *Client) dialVersion(ctx context.Context, network, addr string, versions []string) (*tls.Conn, error) {
-	raw, err := c.connect(ctx, network, addr)
+// connect opens a TCP connection and registers it. It checks the host and port, the
+// address, and once more what operators have blocked meanwhile.
+func (c *Client) connect(ctx context.Context, to route) (*targetConn, error) {
+	host, port, err := net.SplitHostPort(to.to)
 	if err != nil {
 		return nil, &dialError{err}
-	}
-	if to, ok := ctx.Value(dialledKey{}).(**targetConn); ok {
-		*to = raw
-	}
-	return c.shakeHands(ctx, raw, versions)
-}
-
-// dialPlain connects to addr for a URL of http.
-func (c *Client) dialPlain(ctx context.Context, network, addr string) (net.Conn, error) {
-	ctx, cancel := boundDial(ctx)
-	defer cancel()
-	raw, err := c.connect(ctx, network, addr)
-	if err != nil {
-		return nil, &dialError{err}
-	}
-	raw.ready()
-	return raw, nil
-}
-
-// connect opens a TCP connection to addr and registers it. It checks the host
-// and port, the address, and once more what operators have blocked meanwhile.
-func (c *Client) connect(ctx context.Context, network, addr string) (*targetConn, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, err
 	}
 	if err := c.targets.checkDial(host, port); err != nil {
-		return nil, err
+		return nil, &dialError{err}
 	}
 	if hostName(host) == job.ListenHost {
-		return nil, &blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}
+		return nil, &dialError{&blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}}
 	}
-	raw, err := c.dialTCP(ctx, network, addr)
+	raw, err := c.dialTCP(ctx, "tcp", to.to)
 	if err != nil {
-		return nil, err
+		return nil, &dialError{err}
 	}
-	kept := c.keep(raw, host, addr)
+	kept := c.keep(raw, host, to)
 	if err := c.stillAllowed(kept); err != nil {
 		_ = kept.Close()
-		return nil, err
+		return nil, &dialError{err}
 	}
 	return kept, nil
 }
 
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
-func (c *Client) keep(raw net.Conn, host, to string) *targetConn {
-	kept := &targetConn{Conn: raw, to: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns}
+func (c *Client) keep(raw net.Conn, host string, to route) *targetConn {
+	kept := &targetConn{Conn: raw, route: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns, used: time.Now()}
+	kept.stream = kept
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()
 	}
@@ -168,29 +146,30 @@ func (c *Client) stillAllowed(kept *targetConn) error {
 	return nil
 }
 
-func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) (*tls.Conn, error) {
+// shakeHands does the TLS handshake itself, rather than leave it to net/http, to
+// distinguish its failures.
+func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []string) error {
 	cfg := c.tls.Clone()
-	if versions != nil {
-		cfg.NextProtos = versions
-	}
+	cfg.NextProtos = versions
 	cfg.ServerName = raw.server
-	sessions := c.sessions.of(raw.at)
-	sessions.missing = func() { c.conns.checkLast(raw.to) }
+	sessions := c.sessions.of(raw)
+	sessions.missing = func() { c.conns.checkLast(raw.route) }
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
-		return nil, &handshakeError{err}
+		return &handshakeError{err}
 	}
-	return conn, nil
+	raw.stream = conn
+	return nil
 }
 
 // resolver is the pure Go resolver: its lookups hold no threads while they
 // wait.
 var resolver = &net.Resolver{PreferGo: true}
 
-// dial opens the TCP connection, with the guard's checks.
-func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+// dialGuarded opens the TCP connection, with the guard's checks.
+func (c *Client) dialGuarded(ctx context.Context, network, addr string) (net.Conn, error) {
 	g := guard{targets: c.targets}
 	dialer := net.Dialer{Control: g.control, Resolver: resolver}
 	conn, err := dialer.DialContext(ctx, network, addr)
@@ -198,26 +177,4 @@ func (c *Client) dial(ctx context.Context, network, addr string) (net.Conn, erro
 		return nil, g.explain(err)
 	}
 	return conn, nil
-}
-
-type attemptKey struct{} // context key of the *attempt that dials
-
-type dialledKey struct{} // context key of a **targetConn that a dial sets
-
-// open opens a connection that is not in the transport's pool.
-func (c *Client) open(ctx context.Context, addr string) (*http.ClientConn, *targetConn, error) {
-	var raw *targetConn
-	conn, err := c.transport.NewClientConn(context.WithValue(ctx, dialledKey{}, &raw), "https", addr)
-	return conn, raw, err
-}
-
-// boundDial limits a dial by dialLimit and by the deadline of its attempt. The
-// transport detaches dials from the request's context, keeping only its values,
-// so without this a silent address would hold a socket long after the attempt.
-func boundDial(ctx context.Context) (context.Context, context.CancelFunc) {
-	limit := time.Now().Add(dialLimit)
-	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok && !a.deadline.IsZero() && a.deadline.Before(limit) {
-		limit = a.deadline
-	}
-	return context.WithDeadline(ctx, limit)
 }

@@ -12,16 +12,13 @@ var http2Only = []string{"h2"}
 // maxOnlyHTTP2 limits how many such targets are remembered.
 const maxOnlyHTTP2 = 1000
 
-// onlyHTTP2 remembers the hosts and ports that refuse HTTP/1.1, which saves the
-// first of two handshakes. It forgets all when it is full.
+// onlyHTTP2 remembers the hosts and ports that refuse HTTP/1.1 or have chosen HTTP/2,
+// which saves the first of two handshakes. It forgets all when it is full. All accounts
+// share it: that bit about a target is all that it carries from one to another.
 type onlyHTTP2 struct {
 	mu    sync.Mutex
 	addrs map[string]bool
 }
-
-// speaksHTTP1 reports whether requests to a host and port are sent over HTTP/1.1 by this
-// package, and not by the transport.
-func (c *Client) speaksHTTP1(to string) bool { return !c.prefer2 && !c.only2.has(to) }
 
 func (o *onlyHTTP2) has(addr string) bool {
 	o.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // serveVersions starts a target that offers versions of HTTP and refuses all others,
@@ -70,7 +71,7 @@ func TestDo_RemembersWhoRefusesHTTP1(t *testing.T) {
 	url, handshakes := serveVersions(t, "h2")
 	client := newClientOf(t, false)
 	answered(t, client, get(url))
-	client.transport.CloseIdleConnections()
+	client.conns.closeIdle(time.Now())
 	answered(t, client, get(url))
 	if n := len(handshakes); n != 3 {
 		t.Errorf("%d handshakes, want two for the first request and one for the second", n)

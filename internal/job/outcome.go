@@ -58,6 +58,9 @@ type Failure struct {
 	Unsent bool
 	// Final reports that another attempt would fail too; of deliveries only.
 	Final bool
+	// Dropped reports that the request was sent over a connection that was kept open,
+	// which ended before the first byte of a response; the kind is KindClosed.
+	Dropped bool
 	// Wait is how long to wait before an interrupted attempt is retried.
 	Wait time.Duration
 }

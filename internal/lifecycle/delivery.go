@@ -17,6 +17,8 @@ func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, e
 	switch {
 	case o.Failure != nil && o.Failure.Kind == job.KindInterrupted:
 		end.Attempt, end.Again = number-1, ended.Add(o.Failure.Wait)
+	case droppedFirst(number, &o):
+		end.Again = ended
 	case !Delivered(&o):
 		final := o.Failure != nil && o.Failure.Final
 		if wait, again := retry.DeliveryBackoff(number); again && !final {

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -48,12 +49,34 @@ func Delivered(o *job.Outcome) bool {
 	return o.Failure == nil && o.Response != nil && job.DefaultSuccess.Contains(o.Response.Status)
 }
 
+// firstAttempt is the attempt whose retry is made at once if its request was dropped on
+// a kept connection. Later ones use a connection that is new or was used lately.
+const firstAttempt = 1
+
+// droppedFirst reports whether an attempt that failed is retried at once: its target
+// had probably closed the connection before the request was there.
+func droppedFirst(number int, o *job.Outcome) bool {
+	return number == firstAttempt && o.Failure != nil && o.Failure.Dropped
+}
+
+// RetriedAtOnce reports whether an attempt of a job is retried at once if its request
+// is dropped on a kept connection.
+func RetriedAtOnce(spec *job.Spec, number int) bool {
+	return number == firstAttempt && spec.Retries > 0 && !slices.Contains(spec.NoRetry.Kinds, job.KindClosed)
+}
+
+// DeliveryRetriedAtOnce is RetriedAtOnce for an attempt of a delivery.
+func DeliveryRetriedAtOnce(number int) bool { return number == firstAttempt }
+
 // retryWait returns how long to wait before a failed attempt is retried, and
 // false if the job's options exclude a retry. random in [0, 1) lengthens the
 // wait.
 func retryWait(spec *job.Spec, number int, o *job.Outcome, at time.Time, random float64) (time.Duration, bool) {
 	if number > spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() || spec.NoRetry.Contains(o) {
 		return 0, false
+	}
+	if droppedFirst(number, o) {
+		return 0, true
 	}
 	var asked time.Duration
 	if o.Response != nil && (o.Response.Status == 429 || o.Response.Status == 503) {

@@ -74,6 +74,63 @@ func TestFinish_BackoffReplacesTheDefaultWaits(t *testing.T) {
 	}
 }
 
+// dropped is the outcome of a request that was lost on a kept connection.
+var dropped = job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Dropped: true}}
+
+// The first attempt's retry after a request that was lost on a kept connection is made at
+// once, if there is one; further ones wait.
+func TestFinish_ADroppedRequestIsRetriedAtOnce(t *testing.T) {
+	const waits = `"backoff":[100,200]`
+	for _, x := range []struct {
+		name, options string
+		before        int // attempts before this one
+		outcome       job.Outcome
+		state         job.State
+		want          time.Duration
+	}{
+		{"the first retry", waits, 0, dropped, job.Retryable, 0},
+		{"the second retry", waits, 1, dropped, job.Retryable, 200 * time.Second},
+		{"another closed connection", waits, 0, failed(job.KindClosed), job.Retryable, 100 * time.Second},
+		{"no retries", `"retries":0`, 0, dropped, job.Discarded, 0},
+		{"the only retry", `"retries":1`, 0, dropped, job.Retryable, 0},
+		{"the last attempt", `"retries":1`, 1, dropped, job.Discarded, 0},
+		{"retries excluded", `"no_retry":["closed"]`, 0, dropped, job.Discarded, 0},
+		{"expired meanwhile", `"expires_in":1`, 0, dropped, job.Discarded, 0},
+	} {
+		item := oneOff(`{"url":"https://x",` + x.options + `}`)
+		item.Attempt = x.before
+		ended := due.Add(2 * time.Second)
+		f := Begin(item, due).Finish(1, x.outcome, Span{Began: due, Ended: ended})
+		c := f.Decide(&store.Snapshot{Now: ended, Job: item.Job})
+		if c.Job.State != x.state || x.state == job.Retryable && c.Job.DueAt.Sub(ended) != x.want {
+			t.Errorf("%s: the job is %s, due %s after the attempt", x.name, c.Job.State, c.Job.DueAt.Sub(ended))
+		}
+	}
+}
+
+func TestRetriedAtOnce(t *testing.T) {
+	for options, want := range map[string][2]bool{ // first and second attempt
+		`"retries":1`:               {true, false},
+		`"retries":0`:               {false, false},
+		`"no_retry":["4xx"]`:        {true, false},
+		`"no_retry":[500,"closed"]`: {false, false},
+	} {
+		spec := job.ReadSpec([]byte(`{"url":"https://x",` + options + `}`))
+		if got := [2]bool{RetriedAtOnce(&spec, 1), RetriedAtOnce(&spec, 2)}; got != want {
+			t.Errorf("%s: got %v, want %v", options, got, want)
+		}
+	}
+}
+
+func TestEndDelivery_ADroppedOneIsRetriedAtOnce(t *testing.T) {
+	item := &store.QueueItem{Delivery: &job.Delivery{Channel: job.Webhook}}
+	for number, want := range map[int]time.Duration{1: 0, 2: time.Minute} {
+		if got := EndDelivery(item, number, 1, dropped, due).Delivery; got.Attempt != number || !got.Again.Equal(due.Add(want)) {
+			t.Errorf("attempt %d: tried again after %s", number, got.Again.Sub(due))
+		}
+	}
+}
+
 func TestBegin_AJobThatIsFinalIsNotAttempted(t *testing.T) {
 	for _, state := range []job.State{job.Completed, job.Cancelled, job.Discarded, job.Executing} {
 		item := oneOff(`{"url":"https://x",` + hooks + `}`)

@@ -125,7 +125,7 @@ func (t *tokens) fly(key tokenKey, c *credentials, f *flight) {
 		}
 	}()
 	err := fault.Guard(func() (err error) {
-		f.token, err = t.fetch(c)
+		f.token, err = t.fetch(key.account, c)
 		return err
 	})
 	if errors.As(err, new(*fault.PanicError)) {
@@ -161,7 +161,7 @@ func (t *tokens) forget(key tokenKey) {
 // fetch exchanges credentials for a token. As most servers do, it first sends
 // the credentials in the header Authorization; if they are refused, it sends
 // them in the body.
-func (t *tokens) fetch(c *credentials) (token, error) {
+func (t *tokens) fetch(account int64, c *credentials) (token, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, fetchTimeout)
 	defer cancel()
 	form := url.Values{"grant_type": {"client_credentials"}}
@@ -169,11 +169,11 @@ func (t *tokens) fetch(c *credentials) (token, error) {
 		form.Set("scope", c.Scope)
 	}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte(escaped(c.ClientID)+":"+escaped(c.ClientSecret)))
-	outcome := t.request(ctx, c, form, execute.Field{Name: "Authorization", Value: basic})
+	outcome := t.request(ctx, account, c, form, execute.Field{Name: "Authorization", Value: basic})
 	if r := outcome.Response; r != nil && (r.Status == 400 || r.Status == 401) {
 		form.Set("client_id", c.ClientID)
 		form.Set("client_secret", c.ClientSecret)
-		outcome = t.request(ctx, c, form)
+		outcome = t.request(ctx, account, c, form)
 	}
 	read, err := t.read(outcome)
 	if err != nil {
@@ -183,8 +183,10 @@ func (t *tokens) fetch(c *credentials) (token, error) {
 	return read, nil
 }
 
-func (t *tokens) request(ctx context.Context, c *credentials, form url.Values, header ...execute.Field) job.Outcome {
+func (t *tokens) request(ctx context.Context, account int64, c *credentials, form url.Values, header ...execute.Field) job.Outcome {
 	return t.client.Do(ctx, execute.Request{
+		// No second request follows one that got lost on a connection.
+		Party: execute.Party{Account: account, Purpose: execute.ForToken}, Recent: true,
 		Method: "POST", URL: c.TokenURL, Body: []byte(form.Encode()), Timeout: fetchTimeout,
 		Header: append(header, execute.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}, execute.Field{Name: "Accept", Value: "application/json"}),
 	})

@@ -40,6 +40,7 @@ func (v *violation) String() string { return v.promise + ": " + v.text }
 // hit is a request as its target saw it. Times are by the database's clock.
 type hit struct {
 	name, url, message, body, token string
+	recent                          bool // it goes over no connection that was kept for long
 
 	action    int
 	job       int64 // 0 for a callback or webhook
@@ -53,6 +54,9 @@ type hit struct {
 	takenAt   time.Time
 	over      bool // the attempt is over though its outcome was awaited
 }
+
+// dropped reports whether the request was lost on a connection that was kept open.
+func (h *hit) dropped() bool { return h.answer.status == dropped && !h.recent }
 
 // checker compares what happens with what is promised.
 type checker struct {

@@ -142,7 +142,7 @@ func (m *maker) keysOfBatch(fields []string) {
 func (m *maker) answer(completes, recurs bool) answer {
 	r := answer{status: 200, after: m.moment(time.Millisecond, 300*time.Millisecond)}
 	if m.one(m.fails) {
-		r.status = pick(m, 500, 0)
+		r.status = pick(m, 500, 0, dropped)
 	}
 	if m.one(m.slow) {
 		r.after = m.moment(3*time.Second, 6*time.Second) // of which some exceed the timeout

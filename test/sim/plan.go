@@ -36,9 +36,13 @@ const (
 	freeze    verb = "freeze"    // the process stands still for For
 )
 
+// dropped is the status of an answer that never comes: the target had closed the
+// connection when the request was written to it.
+const dropped = -1
+
 // answer is how a target answers a request.
 type answer struct {
-	status int // 0 closes the connection
+	status int // 0 closes the connection, dropped does so with one that was kept open
 	after  time.Duration
 	body   string
 	report string        // what is reported to the completion's address

@@ -177,7 +177,14 @@ func (c *checker) checkBackoff(h *hit) {
 	if r == nil || c.clockMoved() || c.moved[h.job] || c.w.plan.runsNow(h.action) {
 		return
 	}
+	if h.attempt > 1 && !h.recent {
+		c.breaks(retrying, "%s may use a connection that was kept for long", h.name)
+	}
 	for _, o := range c.hits {
+		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && o.attempt == 1 && h.attempt == 2 && o.dropped() {
+			c.counts["dropped requests that were sent again"]++
+			continue // at once
+		}
 		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && h.at.Sub(o.end) < time.Second {
 			c.breaks(early, "%s was sent %s after attempt %d had failed", h.name, h.at.Sub(o.end), o.attempt)
 		}

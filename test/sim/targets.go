@@ -25,7 +25,7 @@ func (secrets) SigningSecrets(context.Context, int64) ([]execute.Secret, error) 
 type targets node
 
 // Prewarm implements attempt.Client. Targets need no connections.
-func (t *targets) Prewarm(string, int) {}
+func (t *targets) Prewarm(execute.Party, string, int, bool) {}
 
 // Do implements attempt.Client.
 func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
@@ -64,8 +64,8 @@ func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
 	if cause != nil {
 		return took(stopped(cause))
 	}
-	if a.status == 0 {
-		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection"}})
+	if a.status <= 0 {
+		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection", Dropped: h.dropped()}})
 	}
 	return took(job.Outcome{Response: &job.Response{
 		Status: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(a.body),
@@ -97,7 +97,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // newHit reads what a request says about itself.
 func newHit(r *execute.Request) *hit {
-	h := &hit{url: r.URL, message: r.MessageID, body: string(r.Body)}
+	h := &hit{url: r.URL, message: r.MessageID, body: string(r.Body), recent: r.Recent}
 	for _, f := range r.Own {
 		switch f.Name {
 		case "X-Punctual-Job-Id":
