@@ -2,12 +2,21 @@ package dashboard
 
 import (
 	"context"
+	"log/slog"
+	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/alert/consent"
+	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // noWatcher tracks no alerts.
@@ -65,4 +74,82 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	}
 	b.want(b.post("/alerts/billing/delete"), 303, "/alerts?done=alertdeleted")
 	b.want(b.post("/alerts/billing/test"), 404, "no such alert")
+}
+
+// mails keeps the texts of the e-mails that are sent, by address.
+type mails struct {
+	mu   sync.Mutex
+	sent map[string]string
+}
+
+func (m *mails) Send(_ context.Context, to, _ string, letter notify.Letter) job.Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sent[to] = letter.Text
+	return job.Outcome{Response: &job.Response{Status: 250}}
+}
+
+// asking has the recipients of all accounts confirm.
+func asking(m *mails) siteOption {
+	return func(config *Config, people *auth.PeopleConfig) {
+		account := config.Auth.Account
+		config.Alerts.Checks.Mail = true
+		config.Alerts.Consent = consent.New(consent.Config{
+			Store: config.Alerts.Store.(store.Store), Mail: m, PublicURL: &url.URL{Scheme: "https", Host: "punctual.example.com"}, Log: slog.New(slog.DiscardHandler),
+			Account: func(ctx context.Context, number int64) (*identity.Account, error) {
+				a, err := account(ctx, number)
+				if err != nil {
+					return nil, err
+				}
+				strange := *a
+				strange.Origin, strange.Operator = identity.OriginOpen, false
+				return &strange, nil
+			},
+		})
+	}
+}
+
+var consentLink = regexp.MustCompile(consent.Path + `[\w-]{43}`)
+
+func TestAlerts_ShowWhichRecipientsGetNothing(t *testing.T) {
+	m := &mails{sent: map[string]string{}}
+	w := newSite(t, false, asking(m))
+	b := w.citizen()
+	b.want(b.post("/alerts", "name", "billing", "on", "failed", "webhook", "https://example.com", "email",
+		"a@example.net b@example.net c@example.net d@example.net e@example.net f@example.net"), 303, "/alerts?done=alertcreated")
+	list := b.get("/alerts")
+	for _, note := range []string{"a@example.net: waiting for confirmation", "e@example.net: waiting for confirmation", "f@example.net: not asked to confirm yet"} {
+		b.want(list, 200, note)
+	}
+	if n := strings.Count(list.body, "waiting for confirmation"); n != 5 {
+		t.Errorf("%d recipients wait, want 5", n)
+	}
+
+	// The page of the link works for who is not signed in, and changes nothing by itself.
+	ann, link := w.browser(), consentLink.FindString(m.sent["a@example.net"])
+	page := ann.want(ann.get(link), 200, "The account ann@example.com of")
+	for _, text := range []string{"asks to send alerts to a@example.net", "Send me these alerts", "Never send me e-mails again"} {
+		ann.want(page, 200, text)
+	}
+	b.want(b.get("/alerts"), 200, "a@example.net: waiting")
+	ann.want(ann.post(link, "answer", "odd"), 422, "Choose one of the buttons")
+	ann.want(ann.post(link, "answer", "confirm"), 303, link+"?done=mailconfirmed")
+	page = ann.want(ann.get(link+"?done=mailconfirmed"), 200, "You get these alerts from now on.")
+	if strings.Contains(page.body, "Send me these alerts") {
+		t.Error("who has confirmed is asked to confirm")
+	}
+	refusing := consentLink.FindString(m.sent["b@example.net"])
+	ann.want(ann.post(refusing, "answer", "refuse"), 303, refusing+"?done=mailrefused")
+	page = ann.want(ann.get(refusing), 200, "This service sends no e-mails to b@example.net")
+	if strings.Contains(page.body, "Never send me") {
+		t.Error("who has refused is asked to refuse")
+	}
+	list = b.want(b.get("/alerts"), 200, "b@example.net: refuses e-mails")
+	if strings.Contains(list.body, "a@example.net:") {
+		t.Error("the list has a note on who has confirmed")
+	}
+	for _, path := range []string{link[:len(link)-1] + "_", consent.Path + "x"} {
+		ann.want(ann.get(path), 404, "This link is not known")
+		ann.want(ann.post(path, "answer", "confirm"), 404, "This link is not known")
+	}
 }

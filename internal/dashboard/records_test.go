@@ -192,7 +192,7 @@ func TestLogs_FilterAndExport(t *testing.T) {
 	}
 	for query, why := range map[string]string{
 		"?event=nonsense": "Event must be one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
-		"?since=2026-03-02&until=2026-03-01": "must be later",
+		"?since=2026-03-02&until=2026-03-01": "must not be earlier",
 	} {
 		b.want(b.get("/logs"+query), 422, why)
 		b.want(b.get("/logs/export"+query), 422, why)

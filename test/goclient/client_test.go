@@ -95,6 +95,14 @@ func TestClient_FollowsAJobFromCreationToItsLogs(t *testing.T) {
 	if rerun.JobID == record.JobID || rerun.Job.State != client.Available {
 		t.Errorf("the rerun is %+v", rerun)
 	}
+	const key = client.IdempotencyKey("again/1042")
+	first := call[*client.JobRecord](t)(c.RerunJob(ctx, client.ID(record.JobID), client.Edit{"schedule_in": client.Day}, key))
+	second := call[*client.JobRecord](t)(c.RerunJob(ctx, client.ID(record.JobID), client.Edit{"schedule_in": client.Day}, key))
+	if first.JobID == rerun.JobID || first.Job.HasConflict || second.JobID != first.JobID || !second.Job.HasConflict {
+		t.Errorf("reruns with one key are %+v and %+v", first.Job, second.Job)
+	}
+	_, err := c.RerunJob(ctx, client.ID(record.JobID), nil, key)
+	wantStatus(t, err, http.StatusUnprocessableEntity)
 	call[*client.JobRecord](t)(c.RunJob(ctx, client.ID(rerun.ID)))
 
 	verifier, err := client.NewVerifier("whsec_c29tZSBvdGhlciBzZWNyZXQgb2YgdGhlIGFjY291bnQ=", account.Secret)
@@ -132,6 +140,8 @@ func TestClient_EditsWithConditions(t *testing.T) {
 	if len(revisions) != 1 || len(revisions[0].Changes) != 2 {
 		t.Errorf("the revisions are %+v", revisions)
 	}
+	_, err = c.CancelJob(ctx, client.ID(record.ID), client.IfMatch(record.ETag))
+	wantStatus(t, err, http.StatusPreconditionFailed)
 	if got := call[[]client.JobRecord](t)(c.CancelJobs(ctx, client.ID(record.ID))); got[0].Job.State != client.Cancelled {
 		t.Errorf("the cancelled record is %+v", got[0])
 	}
@@ -201,7 +211,15 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	if _, created, err := c.PutSchedule(ctx, key, request); created || err != nil {
 		t.Errorf("put again: created %v, %v", created, err)
 	}
+	other, first := request, schedule.ETag
+	other.RepeatEvery = 5 * client.Day
+	_, _, err = c.PutSchedule(ctx, key, other, client.IfNew)
+	wantStatus(t, err, http.StatusPreconditionFailed)
 	schedule = call[*client.ScheduleRecord](t)(c.EditSchedule(ctx, key, client.Edit{"name": "Nightly"}, client.IfMatch(schedule.ETag)))
+	_, _, err = c.PutSchedule(ctx, key, other, client.IfMatch(first))
+	wantStatus(t, err, http.StatusPreconditionFailed)
+	_, err = c.DisableSchedule(ctx, key, client.IfMatch(first))
+	wantStatus(t, err, http.StatusPreconditionFailed)
 	if again := call[*client.ScheduleRecord](t)(c.GetSchedule(ctx, client.ID(schedule.ID))); again.ETag != schedule.ETag || again.ETag != `"2"` {
 		t.Errorf("the revisions are %s and %s", schedule.ETag, again.ETag)
 	}
@@ -220,7 +238,21 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.LastRun == nil || got.LastRun.JobID != run.JobID || got.NextRunAt == nil {
 		t.Errorf("the details are %+v", got)
 	}
-	if got := call[*client.ScheduleRecord](t)(c.DisableSchedule(ctx, key)); got.DisabledAt == nil {
+	nextRun := func(filter client.ScheduleFilter) *client.Time {
+		t.Helper()
+		for listed, err := range c.ListSchedules(ctx, filter) {
+			if err != nil || listed.ID != schedule.ID {
+				t.Fatalf("listed %+v, %v", listed, err)
+			}
+			return listed.NextRunAt
+		}
+		t.Fatal("no schedule is listed")
+		return nil
+	}
+	if plain, due := nextRun(client.ScheduleFilter{}), nextRun(client.ScheduleFilter{NextRunAt: true}); plain != nil || due == nil || due.Before(time.Now()) {
+		t.Errorf("the next run is due at %v, without the filter at %v", due, plain)
+	}
+	if got := call[*client.ScheduleRecord](t)(c.DisableSchedule(ctx, key)); got.DisabledAt == nil || nextRun(client.ScheduleFilter{NextRunAt: true}) != nil {
 		t.Error("the schedule is not disabled")
 	}
 	call[*client.ScheduleRecord](t)(c.EnableSchedule(ctx, key))

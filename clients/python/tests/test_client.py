@@ -93,6 +93,25 @@ class TestCalls(unittest.TestCase):
         self.assertIs(self.client.jobs.create({"url": "https://example.com", "idempotency_key": "k"})["job"]["has_confict"], True)
         self.assertNotIn("idempotency-key", self.requests[0][2])
 
+    def test_repeats_a_rerun_with_the_same_key(self) -> None:
+        conflict = {"data": dict(JOB, job={"state": "available", "has_confict": True})}
+        self.answers = [(503, None), None, (200, conflict), (200, conflict)]
+        self.assertIs(self.client.jobs.rerun(1)["job"]["has_confict"], False)
+        keys = {headers["idempotency-key"] for _, _, headers, _ in self.requests}
+        self.assertEqual((len(self.requests), len(keys)), (3, 1))
+        self.assertIs(self.client.jobs.rerun(1, idempotency_key="mine")["job"]["has_confict"], True)
+        self.assertEqual(self.requests[3][2]["idempotency-key"], "mine")
+
+    def test_sends_conditions(self) -> None:
+        schedules, job = self.client.schedules, {"url": "https://example.com", "cron": "@daily"}
+        schedules.put(Key("k"), job, if_match='"1"')
+        schedules.put(Key("k"), job, if_new=True)
+        self.client.limits.put("k", {"parallel": 1}, if_new=True)
+        self.client.jobs.cancel(1, if_match='"2"')
+        schedules.disable(Key("k"), if_match='"3"')
+        conditions = [(headers.get("if-match"), headers.get("if-none-match")) for _, _, headers, _ in self.requests]
+        self.assertEqual(conditions, [('"1"', None), (None, "*"), (None, "*"), ('"2"', None), ('"3"', None)])
+
     def test_does_not_repeat_what_may_have_been_done(self) -> None:
         for call in (lambda: self.client.jobs.run(1), lambda: self.client.jobs.edit(1, {}, if_match='"1"'), lambda: self.client.jobs.create_many([{"url": "x"}])):
             for answer in (None, (503, None)):

@@ -71,7 +71,15 @@ class TestService(unittest.TestCase):
         self.assertEqual(jobs.cancel(Key("key of/mine"))["job"]["state"], "cancelled")
         self.assertEqual(rejected(self, lambda: jobs.get(Key("key of/mine"))).code, "not_found")
 
-        rerun = jobs.rerun(again["id"], {"url": f"{self.target}/rerun", "schedule_in": timedelta(0)})
+        still_there = rejected(self, lambda: jobs.cancel(job["id"], if_match='"1"'))
+        self.assertEqual((still_there.status, still_there.code), (412, "stale_revision"))
+
+        changes: Any = {"url": f"{self.target}/rerun", "schedule_in": timedelta(0)}
+        rerun = jobs.rerun(again["id"], changes, idempotency_key="rerun of/mine")
+        repeated = jobs.rerun(again["id"], changes, idempotency_key="rerun of/mine")
+        self.assertEqual((repeated["job_id"], repeated["job"]["has_confict"]), (rerun["job_id"], True))
+        self.assertNotEqual(jobs.rerun(again["id"], {"schedule_in": 3600})["job_id"], rerun["job_id"])
+        self.assertEqual(rejected(self, lambda: jobs.rerun(again["id"], {"schedule_in": 3600}, idempotency_key="rerun of/mine")).status, 422)
         seen: List[str] = []
         self.assertEqual(jobs.wait(rerun["id"], within=60, on_progress=lambda one: seen.append(one["id"]))["job"]["state"], "completed")
         self.assertTrue(seen)
@@ -111,6 +119,9 @@ class TestService(unittest.TestCase):
         self.assertTrue(response_of(first).created)
         second = schedules.put(key, {"url": f"{self.target}/state", "method": "post", "body": {}, "cron": "0 3 * * *"}, if_match=response_of(first).etag)
         self.assertEqual((response_of(second).created, response_of(second).etag), (False, '"2"'))
+        spec: Any = {"url": "https://example.com", "cron": "0 3 * * *"}
+        self.assertEqual(rejected(self, lambda: schedules.put(key, spec, if_match=response_of(first).etag)).status, 412)
+        self.assertEqual(rejected(self, lambda: schedules.put(key, spec, if_new=True)).status, 412)
         self.assertEqual(schedules.edit(key, {"name": "Report", "tags": ["reports"]})["name"], "Report")
         self.assertEqual([one["id"] for one in schedules.list(tag="reports")], [first["id"]])
         self.assertEqual(schedules.get(first["id"])["name"], "Report")
@@ -124,7 +135,11 @@ class TestService(unittest.TestCase):
         schedules.clear_state(key)
         self.assertEqual(schedules.state(key)["state"], {})
 
+        self.assertRegex(schedules.list(tag="reports", include="next_run_at").take(1)[0]["next_run_at"], r"T03:00:00\.000000Z$")
+        self.assertNotIn("next_run_at", schedules.list(tag="reports").take(1)[0])
+        self.assertEqual(rejected(self, lambda: schedules.disable(key, if_match=response_of(first).etag)).status, 412)
         self.assertIsNotNone(schedules.disable(key)["disabled_at"])
+        self.assertIsNone(schedules.list(tag="reports", include="next_run_at").take(1)[0]["next_run_at"])
         self.assertIsNone(schedules.enable(key)["disabled_at"])
         self.assertIsNone(schedules.delete(key))
         self.assertEqual(rejected(self, lambda: schedules.get(key)).status, 404)

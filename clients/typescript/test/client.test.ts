@@ -73,6 +73,16 @@ describe("requests", () => {
     assert.throws(() => punctual.logs.get(""), TypeError);
   });
 
+  it("carry conditions", async () => {
+    const { punctual, sent } = scripted([1, 2, 3, 4, 5].map(() => json(200, { data: job(1) })));
+    await punctual.schedules.put({ key: "k" }, { url: "https://example.com", cron: "@daily" }, { ifMatch: '"1"' });
+    await punctual.schedules.put({ key: "k" }, { url: "https://example.com", cron: "@daily" }, { ifNew: true });
+    await punctual.limits.put("k", { parallel: 1 }, { ifNew: true });
+    await punctual.jobs.cancel(1, { ifMatch: '"2"' });
+    await punctual.schedules.disable({ key: "k" }, { ifMatch: '"3"' });
+    assert.deepEqual(sent.map((one) => [one.headers.get("if-match"), one.headers.get("if-none-match")]), [['"1"', null], [null, "*"], [null, "*"], ['"2"', null], ['"3"', null]]);
+  });
+
   it("need an address", () => {
     assert.throws(() => new Punctual({ apiKey: "x" }), /PUNCTUAL_URL/);
     assert.throws(() => new Punctual({ url: "ftp://example.com" }), /https/);
@@ -129,10 +139,21 @@ describe("retries", () => {
     assert.equal(sent[0]?.headers.get("idempotency-key"), null);
   });
 
+  it("of a rerun have one Idempotency-Key, and its own job is no conflict", async () => {
+    const { punctual, sent } = scripted([reset(), problem(503, "unavailable", {}, { "retry-after": "0" }), json(200, { data: job(2, true) }), json(200, { data: job(2, true) })]);
+    assert.equal((await punctual.jobs.rerun(1)).job.has_confict, false);
+    const keys = sent.map((one) => one.headers.get("idempotency-key"));
+    assert.match(keys[0] ?? "", /^[0-9a-f-]{36}$/);
+    assert.deepEqual(keys, [keys[0], keys[0], keys[0]]);
+
+    assert.equal((await punctual.jobs.rerun(1, {}, { idempotencyKey: "mine" })).job.has_confict, true);
+    assert.equal(sent[3]?.headers.get("idempotency-key"), "mine");
+  });
+
   it("don't repeat what may have been done", async () => {
     for (const lostAnswer of [reset(), problem(503, "unavailable"), problem(502, "x")]) {
       const { punctual, sent } = scripted([lostAnswer]);
-      await fails(punctual.jobs.rerun(1));
+      await fails(punctual.jobs.run(1));
       assert.equal(sent.length, 1);
     }
     const conditional = scripted([reset()]);
@@ -143,7 +164,7 @@ describe("retries", () => {
 
   it("repeat what surely was not done", async () => {
     const { punctual, sent } = scripted([refused(), problem(429, "rate_limited", {}, { "retry-after": "0" }), json(201, { data: job(2) })]);
-    assert.equal((await punctual.jobs.rerun(1)).job_id, 2);
+    assert.equal((await punctual.jobs.run(1)).job_id, 2);
     assert.equal(sent.length, 3);
   });
 

@@ -70,7 +70,15 @@ describe("the client", () => {
     assert.equal((await punctual.jobs.cancel({ key: "key of/mine" })).job.state, "cancelled");
     assert.equal((await rejected(punctual.jobs.get({ key: "key of/mine" }))).code, "not_found");
 
-    const rerun = await punctual.jobs.rerun(again.id, { url: `${target.target}/rerun`, schedule_in: 0 });
+    const stillThere = await rejected(punctual.jobs.cancel(job.id, { ifMatch: '"1"' }));
+    assert.deepEqual([stillThere.status, stillThere.code], [412, "stale_revision"]);
+
+    const changes = { url: `${target.target}/rerun`, schedule_in: 0 };
+    const rerun = await punctual.jobs.rerun(again.id, changes, { idempotencyKey: "rerun of/mine" });
+    const repeated = await punctual.jobs.rerun(again.id, changes, { idempotencyKey: "rerun of/mine" });
+    assert.deepEqual([repeated.job_id, repeated.job.has_confict], [rerun.job_id, true]);
+    assert.notEqual((await punctual.jobs.rerun(again.id, { schedule_in: 3600 })).job_id, rerun.job_id);
+    assert.equal((await rejected(punctual.jobs.rerun(again.id, { schedule_in: 3600 }, { idempotencyKey: "rerun of/mine" }))).status, 422);
     assert.equal((await punctual.jobs.wait(rerun.id, { within: 60_000 })).job.state, "completed");
     const details = await punctual.jobs.details(rerun.id);
     assert.deepEqual([details.rerun_of, details.attempts[0]?.status], [again.job_id, 200]);
@@ -105,6 +113,9 @@ describe("the client", () => {
     assert.equal(first.created, true);
     const second = await punctual.schedules.put(key, { url: `${target.target}/state`, method: "POST", body: {}, cron: "0 3 * * *" }, { ifMatch: first.etag! }).withResponse();
     assert.deepEqual([second.created, second.etag], [false, '"2"']);
+    const spec = { url: "https://example.com", cron: "0 3 * * *" };
+    assert.equal((await rejected(punctual.schedules.put(key, spec, { ifMatch: first.etag! }))).status, 412);
+    assert.equal((await rejected(punctual.schedules.put(key, spec, { ifNew: true }))).status, 412);
     assert.equal((await punctual.schedules.edit(key, { name: "Report", tags: ["reports"] })).name, "Report");
     assert.deepEqual((await punctual.schedules.list({ tag: "reports" }).toArray(10)).map((one) => one.id), [first.data.id]);
     assert.equal((await punctual.schedules.get(first.data.id)).name, "Report");
@@ -120,7 +131,12 @@ describe("the client", () => {
     await punctual.schedules.clearState(key);
     assert.deepEqual((await punctual.schedules.state(key)).state, {});
 
+    const due = async () => (await punctual.schedules.list({ tag: "reports", include: "next_run_at" }).toArray(10)).map((one) => one.next_run_at);
+    assert.match((await due())[0] ?? "", /T03:00:00\.000000Z$/);
+    assert.ok(!("next_run_at" in (await punctual.schedules.list({ tag: "reports" }).toArray(10))[0]!));
+    assert.equal((await rejected(punctual.schedules.disable(key, { ifMatch: first.etag! }))).status, 412);
     assert.notEqual((await punctual.schedules.disable(key)).disabled_at, null);
+    assert.deepEqual(await due(), [null]);
     assert.equal((await punctual.schedules.enable(key)).disabled_at, null);
     await punctual.schedules.delete(key);
     assert.equal((await rejected(punctual.schedules.get(key))).status, 404);
