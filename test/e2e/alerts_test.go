@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,6 +151,50 @@ func TestAlert_TestReturnsWhatEachReceiverSaid(t *testing.T) {
 
 // TestAlert_LateWhileARunHasNotStarted occupies the only slot, so that a job of
 // another receiver is late.
+// A stranger's tests of alerts whose receivers hang must not keep others from testing.
+func TestAlert_EightTestsAtOnceOfAnAccount(t *testing.T) {
+	t.Parallel()
+	const most = 8
+	a, other := account(t), account(t)
+	receiver := harness.SharedTarget(t).Route(t)
+	release := receiver.Hold(harness.Status(204))
+	for _, c := range []*harness.Client{a.Client, other.Client} {
+		c.Do("PUT", "/api/alerts/a", `{"on":["failed"],"to":[{"webhook":"`+receiver.URL+`"}]}`).Want(201)
+	}
+	test := func(c *harness.Client) (int, error) {
+		answer, err := c.Try("POST", "/api/alerts/a/test", nil)
+		if err != nil {
+			return 0, err
+		}
+		return answer.Status, nil
+	}
+	var held sync.WaitGroup
+	hold := func(c *harness.Client) {
+		held.Go(func() {
+			if status, err := test(c); err != nil || status != 200 {
+				t.Errorf("a test under way ends with %d, %v", status, err)
+			}
+		})
+	}
+	for range most {
+		hold(a.Client)
+	}
+	receiver.Await(t, most, 9*time.Second)
+	if got := a.Post("/api/alerts/a/test", nil).WantProblem(429); got.Header.Get("Retry-After") == "" {
+		t.Errorf("it does not say when to try again: %s", got)
+	}
+	hold(other.Client)
+	receiver.Await(t, most+1, 9*time.Second)
+	release()
+	held.Wait()
+	if status, err := test(a.Client); err != nil || status != 200 {
+		t.Errorf("after the others have ended: %d, %v", status, err)
+	}
+	if n := len(receiver.Hits()); n != most+2 {
+		t.Errorf("%d tests were sent, want %d", n, most+2)
+	}
+}
+
 func TestAlert_LateWhileARunHasNotStarted(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("concurrency", "1"))

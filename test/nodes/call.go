@@ -33,8 +33,8 @@ type answer struct {
 	body   []byte
 }
 
-// call asks one node once.
-func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string) (*answer, error) {
+// call asks one node once. Further headers are given as names and values.
+func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string, headers ...string) (*answer, error) {
 	n.calls.Add(1)
 	defer n.calls.Add(-1)
 	req, err := http.NewRequestWithContext(ctx, method, n.URL()+path, bytes.NewReader([]byte(body)))
@@ -44,6 +44,9 @@ func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string) 
 	req.Header.Set("Authorization", "Bearer "+c.Key)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {

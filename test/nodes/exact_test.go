@@ -91,6 +91,57 @@ func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T)
 	}
 }
 
+// TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow also tests that all responses
+// name that row and only one of them reports that it was created.
+func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	first, err := c.call(t.Context(), c.Nodes[0], http.MethodPost, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["rerun"]}`, c.Target.URL))
+	if err != nil || first.status != http.StatusCreated {
+		t.Fatalf("creating: %v, %d", err, first.status)
+	}
+	var job struct{ Data Job }
+	if err := json.Unmarshal(first.body, &job); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/api/jobs/%d/rerun", job.Data.Number)
+	const calls = 60
+	for round := range 3 {
+		key := uuid.NewString()
+		var mu sync.Mutex
+		statuses, numbers := map[int]int{}, map[int64]bool{}
+		gate := make(chan struct{})
+		var callers sync.WaitGroup
+		for i := range calls {
+			callers.Go(func() {
+				<-gate
+				a, err := c.call(context.Background(), c.Nodes[i%3], http.MethodPost, path, `{"schedule_in":3600}`, "Idempotency-Key", key)
+				if err != nil {
+					t.Errorf("round %d: %v", round, err)
+					return
+				}
+				var made struct{ Data Job }
+				if err := json.Unmarshal(a.body, &made); err != nil {
+					t.Errorf("round %d: %v: %s", round, err, a.body)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				statuses[a.status]++
+				numbers[made.Data.Number] = true
+			})
+		}
+		close(gate)
+		callers.Wait()
+		if statuses[201] != 1 || statuses[200] != calls-1 || len(numbers) != 1 {
+			t.Errorf("round %d: statuses %v, jobs %v; want one 201, %d times 200, one job", round, statuses, numbers, calls-1)
+		}
+	}
+	var rows struct{ Data []Job }
+	if _, err := c.get("/api/jobs?tag=rerun", &rows); err != nil || len(rows.Data) != 4 {
+		t.Errorf("%v, %d rows, want the job and a rerun of each round", err, len(rows.Data))
+	}
+}
+
 // TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50
 // ms, one after the other, so that the node with the job's share of the queue
 // must learn of it in time.

@@ -103,12 +103,13 @@ class TestCalls(unittest.TestCase):
         self.assertEqual(self.requests[3][2]["idempotency-key"], "mine")
 
     def test_sends_conditions(self) -> None:
-        schedules, job = self.client.schedules, {"url": "https://example.com", "cron": "@daily"}
-        schedules.put(Key("k"), job, if_match='"1"')
-        schedules.put(Key("k"), job, if_new=True)
+        schedules, key = self.client.schedules, punctual.Key("k")
+        job: Any = {"url": "https://example.com", "cron": "@daily"}
+        schedules.put(key, job, if_match='"1"')
+        schedules.put(key, job, if_new=True)
         self.client.limits.put("k", {"parallel": 1}, if_new=True)
         self.client.jobs.cancel(1, if_match='"2"')
-        schedules.disable(Key("k"), if_match='"3"')
+        schedules.disable(key, if_match='"3"')
         conditions = [(headers.get("if-match"), headers.get("if-none-match")) for _, _, headers, _ in self.requests]
         self.assertEqual(conditions, [('"1"', None), (None, "*"), (None, "*"), ('"2"', None), ('"3"', None)])
 
