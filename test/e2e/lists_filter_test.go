@@ -206,7 +206,7 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 		"/api/jobs?status=completed":         "did you mean state?",
 		"/api/jobs?tags=a":                   "did you mean tag?",
 		"/api/jobs/counts?limit=5":           "this call, which takes state,",
-		"/api/schedules?state=disabled":      "this call, which takes tag, mask, limit, offset, order_by, cursor",
+		"/api/schedules?state=disabled":      "this call, which takes tag, include, mask, limit, offset, order_by, cursor",
 		"/api/logs?jobid=1":                  "did you mean job_id?",
 		"/api/stats?minute=5":                "did you mean minutes?",
 		"/api/account/audit?events=accounts": "did you mean event?",
@@ -219,7 +219,7 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 		}
 	}
 	a.Get("/api/jobs?status=a&tags=b&limit=5").WantParameters("status", "tags")
-	a.Get("/api/jobs?utm_source=x&page=2&_=1&x=%zz").Want(200)
+	a.Get("/api/jobs?utm_source=x&_=1&x=%zz").Want(200)
 	for query, name := range map[string]string{"limit=%zz": "limit", "tag=100%": "tag", "limit=5;offset=3": "limit", "order_by[]=%": "order_by"} {
 		a.Get("/api/jobs?" + query).WantParameters(name)
 	}

@@ -1036,9 +1036,9 @@ export interface OperationFilter {
    */
   error_kind?: string | null;
   /** Jobs created at or after this time. */
-  since?: When | null;
+  since?: When | string | null;
   /** Jobs created before this time. */
-  until?: When | null;
+  until?: When | string | null;
 }
 
 /** An operation on many jobs. */

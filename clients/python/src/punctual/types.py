@@ -902,9 +902,9 @@ class OperationFilter(TypedDict, total=False):
     # so on. A completed job has none.
     error_kind: Optional[str]
     # Jobs created at or after this time.
-    since: Optional[When]
+    since: Optional[Union[When, str]]
     # Jobs created before this time.
-    until: Optional[When]
+    until: Optional[Union[When, str]]
 
 
 class _OperationRequest(TypedDict):
