@@ -48,8 +48,10 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 // mayLeave reports whether the request of a fired item may be sent now. After a
 // standstill of the process it waits until the store has confirmed the claim.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
-	if !d.items.proven(e) && !d.questions.ask(ctx, d, e) {
-		return false
+	for !d.items.proven(e) { // a busy machine stands still again while the store answers
+		if !d.questions.ask(ctx, d, e) {
+			return false
+		}
 	}
 	return ctx.Err() == nil
 }
@@ -63,16 +65,16 @@ type questions struct {
 }
 
 type question struct {
-	e        *entry
-	answered chan struct{}
+	e    *entry
+	held chan bool // has room for one
 }
 
 // ask waits until the store was asked whether this node still holds an item, and
 // reports whether it does.
 func (q *questions) ask(ctx context.Context, d *Dispatcher, e *entry) bool {
-	answered := make(chan struct{})
+	held := make(chan bool, 1)
 	q.mu.Lock()
-	q.waiting = append(q.waiting, question{e, answered})
+	q.waiting = append(q.waiting, question{e, held})
 	idle := !q.asking
 	q.asking = true
 	q.mu.Unlock()
@@ -80,11 +82,11 @@ func (q *questions) ask(ctx context.Context, d *Dispatcher, e *entry) bool {
 		d.tasks.Go(func() { q.answer(d) })
 	}
 	select {
-	case <-answered:
+	case still := <-held:
+		return still
 	case <-ctx.Done():
 		return false
 	}
-	return d.items.proven(e)
 }
 
 // answer asks the store until no attempt waits any more.
@@ -98,11 +100,12 @@ func (q *questions) answer(d *Dispatcher) {
 		for i := range some {
 			batch[i] = some[i].e
 		}
-		if err := d.confirmBatch(batch); err != nil {
+		err := d.confirmBatch(batch)
+		if err != nil {
 			d.logLimited("confirming claims failed; attempts will be retried", err)
 		}
-		for i := range some {
-			close(some[i].answered)
+		for _, one := range some {
+			one.held <- err == nil && d.items.holds(one.e)
 		}
 	}
 }
@@ -123,6 +126,13 @@ func (r *registry) proven(e *entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !e.gone && r.clocks.prove(e.proof)
+}
+
+// holds reports whether an item may still be sent as far as is known.
+func (r *registry) holds(e *entry) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !e.gone
 }
 
 // confirmed notes which of a node's claims the store has confirmed, and when it was

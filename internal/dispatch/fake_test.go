@@ -46,6 +46,7 @@ type fakeQueue struct {
 	still             time.Time          // the process stands still until then
 	helds             int                // calls of QueueHeld
 	heldFails         bool
+	heldTakes         []time.Duration // of the next calls of QueueHeld
 	locked            map[int64]time.Time // by number: claims pass over it until then
 	loads             int
 	answering         time.Duration // how long the answer to each write of claims takes
@@ -205,6 +206,11 @@ func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Clai
 	q.helds++
 	if q.heldFails {
 		return nil, errDown
+	}
+	if len(q.heldTakes) > 0 {
+		takes := q.heldTakes[0]
+		q.heldTakes = q.heldTakes[1:]
+		defer time.Sleep(takes)
 	}
 	held := make([]bool, len(claims))
 	for i, c := range claims {

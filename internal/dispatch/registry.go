@@ -122,9 +122,9 @@ func (r *registry) prepared(e *entry, claim store.Claim) {
 }
 
 // claimed notes that a node holds items now, and when the store was asked for them. It
-// returns what is not wanted any more and to be released: claims that are stale, because the process has registered again
-// or the account was blocked, and items that were gone before. The change that ended
-// those may have come before the claim.
+// returns what is not wanted any more and to be released: claims that are stale, because
+// the process has registered again or the account was blocked, and items that were gone
+// before. The change that ended those may have come before the claim.
 func (r *registry) claimed(node int64, asked proof, batch []*entry) (stale []store.Claim, gone []*entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

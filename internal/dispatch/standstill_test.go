@@ -100,6 +100,27 @@ func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	})
 }
 
+// A process that stands still again while the store answers asks once more.
+func TestStandstill_AnswersThatComeLateAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.dials(300 * time.Millisecond)
+		b.queue.add(ref(1, 1, 1, b.queue.Now()))
+		sleep(t.Context(), 50*time.Millisecond)
+		b.queue.standStill(200 * time.Millisecond)
+		b.queue.with(func() { b.queue.heldTakes = []time.Duration{200 * time.Millisecond} })
+		sleep(t.Context(), 260*time.Millisecond)
+		b.queue.standStill(150 * time.Millisecond)
+		sleep(t.Context(), time.Second)
+		if fired := b.firings(); len(fired) != 1 {
+			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
+		}
+		if asked := b.queue.questions(); asked != 2 {
+			t.Errorf("the store was asked %d times", asked)
+		}
+	})
+}
+
 // After a standstill, few queries confirm many claims, and they are sent.
 func TestStandstill_ManyClaimsAreConfirmedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
