@@ -90,6 +90,64 @@ func TestCreateJob_RepeatsWithOneKey(t *testing.T) {
 	})
 }
 
+func TestRerunJob_RepeatsWithOneKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, x := range []struct {
+			name     string
+			keys     []IdempotencyKey
+			none     bool // NoAutomaticKeys
+			want     string
+			requests int
+			conflict bool
+		}{
+			{"without a key", nil, false, "auto-", 3, false},
+			{"with a key", []IdempotencyKey{"mine"}, false, "mine", 3, true},
+			{"with a key, without automatic ones", []IdempotencyKey{"mine"}, true, "mine", 3, true},
+			{"without any key", nil, true, "", 1, false},
+		} {
+			c, e := testClient(t, func(config *Config) { config.NoAutomaticKeys = x.none }, respond(503, ""), fail(io.ErrUnexpectedEOF), respond(200, created))
+			record, err := c.RerunJob(t.Context(), ID("a"), nil, x.keys...)
+			if (err == nil) != (x.requests == 3) || err == nil && record.Job.HasConflict != x.conflict {
+				t.Errorf("%s: %+v, %v", x.name, record, err)
+			}
+			if len(e.requests) != x.requests {
+				t.Errorf("%s: %d requests, want %d", x.name, len(e.requests), x.requests)
+			}
+			first := e.requests[0].Header.Get("Idempotency-Key")
+			for i, r := range e.requests {
+				if got := r.Header.Get("Idempotency-Key"); got != first || !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
+					t.Errorf("%s: request %d has the key %q, the first %q", x.name, i, got, first)
+				}
+			}
+		}
+	})
+}
+
+func TestConditions_AreSent(t *testing.T) {
+	daily := JobRequest{URL: "https://x", Cron: "@daily"}
+	for _, x := range []struct {
+		call          func(*Client) error
+		match, noneOf string
+	}{
+		{func(c *Client) error { _, err := c.CancelJob(t.Context(), ID("a"), IfMatch(`"1"`)); return err }, `"1"`, ""},
+		{func(c *Client) error { _, err := c.DisableSchedule(t.Context(), Key("k"), IfMatch(`"2"`)); return err }, `"2"`, ""},
+		{func(c *Client) error {
+			_, _, err := c.PutSchedule(t.Context(), Key("k"), daily, IfMatch(`"3"`))
+			return err
+		}, `"3"`, ""},
+		{func(c *Client) error { _, _, err := c.PutSchedule(t.Context(), Key("k"), daily, IfNew); return err }, "", "*"},
+		{func(c *Client) error { _, err := c.CancelJob(t.Context(), ID("a")); return err }, "", ""},
+	} {
+		c, e := testClient(t, nil, respond(200, created))
+		if err := x.call(c); err != nil {
+			t.Error(err)
+		}
+		if got := e.requests[0].Header; got.Get("If-Match") != x.match || got.Get("If-None-Match") != x.noneOf {
+			t.Errorf("%s has %v, want If-Match %q, If-None-Match %q", e.requests[0].URL, got, x.match, x.noneOf)
+		}
+	}
+}
+
 func TestCreateJobs_GivesEachItemAKey(t *testing.T) {
 	c, e := testClient(t, nil, respond(201, `{"data": [{"job": {"has_confict": true}}, {"job": {"has_confict": true}}]}`))
 	requests := []JobRequest{{URL: "https://x"}, {URL: "https://x", IdempotencyKey: "mine"}}

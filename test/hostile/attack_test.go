@@ -76,7 +76,7 @@ var kinds = []struct {
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 299
+const wantAttacks = 307
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where
