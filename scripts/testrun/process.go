@@ -34,6 +34,8 @@ type goTests struct {
 	tmp    string
 	factor float64
 
+	program string // the service's, once built; empty if each package builds it itself
+
 	mu     sync.Mutex
 	groups []int // process groups of go test that run
 	halted bool  // no more may begin
@@ -44,6 +46,9 @@ func (g *goTests) carryOut(stages []stage, signals <-chan os.Signal) int {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if !g.build(stages) {
+			return
+		}
 		for i, s := range stages {
 			if g.both(s) {
 				continue
@@ -92,6 +97,9 @@ func (g *goTests) both(s stage) bool {
 func (g *goTests) one(s stage) bool {
 	if g.stopped() {
 		return false
+	}
+	if s.program && g.program != "" {
+		s.env = append(slices.Clone(s.env), programVariable+"="+g.program)
 	}
 	args := slices.Concat([]string{"test", "-json", "-timeout", "0", "-exec", quote(g.self) + " -wrap"}, s.args, s.packages)
 	cmd := exec.Command("go", args...)
