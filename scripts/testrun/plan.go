@@ -109,7 +109,7 @@ func everything(packages, args []string) []stage {
 // the program that the end-to-end tests run. What `make test` looks at in part is looked
 // at as a whole.
 func raced(packages, args []string) []stage {
-	flags, env := slices.Concat(raceFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1"}
+	flags, env := slices.Concat(raceFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1", "PUNCTUAL_E2E_FULL=1"}
 	prefix := strings.Join(env, " ") + " " + repeat
 	return []stage{
 		{args: flags, packages: without(ordered(packages), alone), env: env, prefix: prefix, program: true},
