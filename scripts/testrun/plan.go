@@ -44,6 +44,17 @@ var plain = []string{
 	"test/soak",
 }
 
+// stores are packages whose store suite runs in two parts: what is concurrent with the
+// race detector, as their other tests, the rest without.
+var stores = []string{"internal/store/postgres", "internal/store/sqlite"}
+
+// What selects the parts of the store suite; see internal/store/storetest.
+const (
+	storeSuite     = "^Test(Conformance|Store)$"
+	storesParallel = "PUNCTUAL_STORETEST=concurrent"
+	storesSerial   = "PUNCTUAL_STORETEST=sequential"
+)
+
 // alone are packages that need the machine for themselves.
 var alone = []string{"test/hostile"}
 
@@ -92,15 +103,17 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 
 // everything is what `make test` runs: the packages with the race detector beside those
 // without. The latter run real processes and wait for clocks: two packages of each kind
-// at once keep two cores busy.
+// at once keep two cores busy. Then come the other part of the store suite, and what
+// needs the machine for itself.
 func everything(packages, args []string) []stage {
 	rest := without(ordered(packages), alone)
 	flags := slices.Concat([]string{"-p", "2"}, args)
 	return []stage{
 		{
 			args: flags, packages: only(rest, plain), prefix: repeatPlain, program: true,
-			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, plain), prefix: repeat, program: true}},
+			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, plain), env: []string{storesParallel}, prefix: repeat, program: true}},
 		},
+		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial}, prefix: repeatPlain},
 		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},
 	}
 }

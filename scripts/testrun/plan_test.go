@@ -23,8 +23,11 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			if slices.Contains(each.args, "-race") {
 				line += " -race"
 			}
+			for _, v := range each.env {
+				line += " " + v
+			}
 			got = append(got, line)
-			if !slices.Contains(each.args, "-count=1") || !each.program {
+			if !slices.Contains(each.args, "-count=1") || each.program == slices.Contains(each.env, storesSerial) {
 				t.Errorf("a stage is %+v", each)
 			}
 			if plain := strings.Contains(each.prefix, "-race=false"); plain == slices.Contains(each.args, "-race") {
@@ -32,7 +35,8 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"test/nodes test/e2e test/sim", "beside internal/store/postgres internal/job scripts/testrun -race", "test/hostile"}
+	want := []string{"test/nodes test/e2e test/sim", "beside internal/store/postgres internal/job scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)
 	}
@@ -80,7 +84,7 @@ func TestPlans_NameExistingPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(longest, notQuick, plain, alone) {
+	for _, name := range slices.Concat(longest, notQuick, plain, stores, alone) {
 		if !slices.Contains(packages, module+"/"+name) {
 			t.Errorf("there is no package %s", name)
 		}

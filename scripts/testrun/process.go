@@ -168,9 +168,10 @@ func (g *goTests) quit(name string) {
 			continue
 		}
 		found = true
-		if !s.Ended {
-			_ = syscall.Kill(s.PID, syscall.SIGQUIT) // it may just have ended
+		if s.Ended { // in an earlier stage, or just now
+			continue
 		}
+		_ = syscall.Kill(s.PID, syscall.SIGQUIT)
 		for deadline := time.Now().Add(printing); time.Now().Before(deadline) && alive(s.PID); time.Sleep(100 * time.Millisecond) {
 		}
 		_ = syscall.Kill(-s.PID, syscall.SIGKILL) // what is left of its group
@@ -260,14 +261,14 @@ func (g *goTests) stopped() bool {
 // dirOf returns the directory of a package.
 func (g *goTests) dirOf(name string) string { return filepath.Join(g.dir, short(name, module)) }
 
-// cpu returns the processor time of the tests of a package, and whether it is known.
-func (g *goTests) cpu(name string) (time.Duration, bool) {
+// cpu returns the processor time of the tests of a package so far, and whether it is known.
+func (g *goTests) cpu(name string) (took time.Duration, known bool) {
 	for _, s := range statesIn(g.states) {
 		if s.Ended && s.Dir == g.dirOf(name) {
-			return s.CPU, true
+			took, known = took+s.CPU, true
 		}
 	}
-	return 0, false
+	return took, known
 }
 
 // tail keeps the end of what is written.
