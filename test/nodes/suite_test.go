@@ -51,7 +51,8 @@ func printDatabase(serverURL string) error {
 }
 
 // TestSuite_PassesOnPostgreSQL runs the end-to-end tests again, with every
-// service on PostgreSQL: those of which a store is a part, or all; see oneStore.
+// service on PostgreSQL: those of which a store is a part and that don't run behind a
+// pooler, or all; see oneStore.
 func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
 	if err := runSuite(t.Context(), t, server, server.Port, suitePattern(""), leftOut()); err != nil {
@@ -60,8 +61,13 @@ func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 }
 
 // behindAPooler selects the tests whose statements, locks and notifications a pooler
-// may affect.
-const behindAPooler = "^Test(Alert|Apply|Batch|Cancel|Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Edit|Idempotency|Limits|ListFilter|Listen|Operations|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets|Stream)_"
+// may affect: of transactions, which are the same on a connection without one, so these
+// don't run there as well unless everything is asked for; and of connections.
+const (
+	behindAPooler = "^Test(" + transactions + "|" + connections + ")_"
+	transactions  = "Alert|Apply|Batch|Cancel|Edit|Idempotency|ListFilter|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets"
+	connections   = "Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Limits|Listen|Operations|Stream"
+)
 
 // TestSuite_PassesBehindAPooler runs a part of them with a PgBouncer in between that
 // pools transactions; all of them with PUNCTUAL_NODES_FULL.
@@ -195,7 +201,7 @@ func leftOut() string {
 	if wholeSuite() || suitePattern("") != "" {
 		return ""
 	}
-	return skipped()
+	return skipped() + "|^Test(" + transactions + ")_"
 }
 
 var elapsed = regexp.MustCompile(`(?m)^--- \w+: (\S+) \(([\d.]+)s\)`)
