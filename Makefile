@@ -21,7 +21,7 @@ test: ## run every test; sets up what it needs
 test-quick: ## run the tests that need no server and no browser: less than two minutes
 	./scripts/test-quick
 
-race: ## run every test with the race detector, also the service, the simulation and the attacks
+race: ## run every test with the race detector, also the service that they start
 	./scripts/test -plan=race
 
 hostile: ## attack the service beside a victim; needs a quiet machine

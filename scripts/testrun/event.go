@@ -36,6 +36,7 @@ type run struct {
 
 	mu        sync.Mutex
 	packages  map[string]*pkg
+	earlier   []*pkg           // that run again, in a later stage
 	builds    map[string]*clip // output of builds, by import path
 	failures  []failure
 	passed    int
@@ -58,6 +59,7 @@ type pkg struct {
 	result  string // the line of go test
 	elapsed time.Duration
 	cpu     time.Duration
+	before  time.Duration // what earlier stages took of it
 	cached  bool
 	stuck   string // why it was ended
 	running map[string]*test
@@ -122,9 +124,14 @@ func (r *run) take(e event, prefix string, now time.Time) {
 	if e.Package == "" {
 		return
 	}
-	p := r.packages[e.Package]
+	p, before := r.packages[e.Package], time.Duration(0)
+	if p != nil && p.ended && e.Action == "start" { // another stage runs more of its tests
+		before = p.before + p.cpu
+		r.earlier = append(r.earlier, p)
+		p = nil
+	}
 	if p == nil {
-		p = &pkg{name: e.Package, prefix: prefix, started: now, running: map[string]*test{}, parents: map[string]bool{}, broken: map[string]bool{}, seeds: map[string]string{}}
+		p = &pkg{name: e.Package, prefix: prefix, before: before, started: now, running: map[string]*test{}, parents: map[string]bool{}, broken: map[string]bool{}, seeds: map[string]string{}}
 		r.packages[e.Package] = p
 	}
 	p.last = now
@@ -170,6 +177,7 @@ func (r *run) end(p *pkg, e event, now time.Time) {
 		return // nothing to say of it
 	}
 	cpu, known := r.usage(p.name)
+	cpu -= p.before
 	p.cpu = cpu
 	if e.Action == "fail" {
 		r.failedPackage(p, e, now)

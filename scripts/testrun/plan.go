@@ -23,6 +23,41 @@ var longest = []string{
 	"internal/store/sqlite", "test/clients/typescript", "internal/copydb",
 }
 
+// plain are the packages that run without the race detector in `make test`; all others
+// run with it. Their tests drive other processes, which it does not look at, so it would
+// only slow the tests themselves. `make race` runs them with it, and the service too.
+var plain = []string{
+	"scripts/release", // calls compilers, one after the other
+	"test/browser",
+	"test/clients/clienttest",
+	"test/clients/python",
+	"test/clients/typescript",
+	"test/deploy",
+	"test/disk",
+	"test/docs",
+	"test/e2e",
+	"test/examples",
+	"test/generators",
+	"test/hostile", // an attacker must not be slowed down
+	"test/nodes",
+	"test/sim", // one thread in virtual time, in an order that the detector would change
+	"test/soak",
+}
+
+// stores are packages whose store suite runs in two parts: what is concurrent with the
+// race detector, as their other tests, the rest without.
+var stores = []string{"internal/store/postgres", "internal/store/sqlite"}
+
+// What selects the parts of the store suite; see internal/store/storetest.
+const (
+	storeSuite     = "^Test(Conformance|Store)$"
+	storesParallel = "PUNCTUAL_STORETEST=concurrent"
+	storesSerial   = "PUNCTUAL_STORETEST=sequential"
+)
+
+// alone are packages that need the machine for themselves.
+var alone = []string{"test/hostile"}
+
 // notQuick are packages that `make test-quick` leaves out: those that need a server, and
 // one that measures.
 var notQuick = []string{"internal/store/postgres", "internal/copydb", "internal/bench"}
@@ -34,13 +69,8 @@ type stage struct {
 	env      []string
 	beside   []stage
 	prefix   string // of commands that repeat a test of it
+	program  bool   // the tests get the service's program from the runner
 }
-
-// The packages that stand apart in the plans.
-var (
-	simulation = []string{"test/sim"}
-	attacks    = []string{"test/hostile"}
-)
 
 const (
 	repeat      = "scripts/test"
@@ -71,31 +101,32 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 	return nil, fmt.Errorf("there is no plan %q; there are all, quick and race", plan)
 }
 
-// everything is what `make test` runs. The end-to-end packages run real processes and
-// wait for clocks: three packages at once keep two cores busy. The simulation runs on one
-// thread, in virtual time, in an order that the race detector would change; it runs
-// beside them. The attacks need the machine for themselves, and an attacker that is not
-// slowed down by the race detector.
+// everything is what `make test` runs: the packages with the race detector beside those
+// without. The latter run real processes and wait for clocks: two packages of each kind
+// at once keep two cores busy. Then come the other part of the store suite, and what
+// needs the machine for itself.
 func everything(packages, args []string) []stage {
+	rest := without(ordered(packages), alone)
+	flags := slices.Concat([]string{"-p", "2"}, args)
 	return []stage{
 		{
-			args:     slices.Concat(raceFlags, []string{"-p", "3"}, args),
-			packages: without(ordered(packages), slices.Concat(simulation, attacks)),
-			prefix:   repeat,
-			beside:   []stage{{args: args, packages: only(packages, simulation), prefix: repeatPlain}},
+			args: flags, packages: only(rest, plain), prefix: repeatPlain, program: true,
+			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, plain), env: []string{storesParallel}, prefix: repeat, program: true}},
 		},
-		{args: args, packages: only(packages, attacks), prefix: repeatPlain},
+		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial}, prefix: repeatPlain},
+		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},
 	}
 }
 
-// raced is everything with the race detector: also the simulation, the attacks, and the
-// programs that the end-to-end tests run.
+// raced is everything with the race detector: also what runs without it otherwise, and
+// the program that the end-to-end tests run. What `make test` looks at in part is looked
+// at as a whole.
 func raced(packages, args []string) []stage {
-	flags, env := slices.Concat(raceFlags, []string{"-p", "2"}, args), []string{"PUNCTUAL_E2E_RACE=1"}
-	prefix := env[0] + " " + repeat
+	flags, env := slices.Concat(raceFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1", "PUNCTUAL_E2E_FULL=1"}
+	prefix := strings.Join(env, " ") + " " + repeat
 	return []stage{
-		{args: flags, packages: without(ordered(packages), attacks), env: env, prefix: prefix},
-		{args: flags, packages: only(packages, attacks), env: env, prefix: prefix},
+		{args: flags, packages: without(ordered(packages), alone), env: env, prefix: prefix, program: true},
+		{args: flags, packages: only(packages, alone), env: env, prefix: prefix, program: true},
 	}
 }
 

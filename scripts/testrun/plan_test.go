@@ -15,20 +15,30 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 	stages := everything(somePackages, []string{"-count=1"})
 	var got []string
 	for _, s := range stages {
-		got = append(got, strings.ReplaceAll(strings.Join(s.packages, " "), module+"/", ""))
-		for _, b := range s.beside {
-			got = append(got, "beside "+strings.ReplaceAll(strings.Join(b.packages, " "), module+"/", ""))
-			if slices.Contains(b.args, "-race") {
-				t.Error("the simulation runs with the race detector")
+		for i, each := range append([]stage{s}, s.beside...) {
+			line := strings.ReplaceAll(strings.Join(each.packages, " "), module+"/", "")
+			if i > 0 {
+				line = "beside " + line
+			}
+			if slices.Contains(each.args, "-race") {
+				line += " -race"
+			}
+			for _, v := range each.env {
+				line += " " + v
+			}
+			got = append(got, line)
+			if !slices.Contains(each.args, "-count=1") || each.program == slices.Contains(each.env, storesSerial) {
+				t.Errorf("a stage is %+v", each)
+			}
+			if plain := strings.Contains(each.prefix, "-race=false"); plain == slices.Contains(each.args, "-race") {
+				t.Errorf("the tests of %s are repeated by %q", line, each.prefix)
 			}
 		}
 	}
-	want := []string{"test/nodes internal/store/postgres test/e2e internal/job scripts/testrun", "beside test/sim", "test/hostile"}
+	want := []string{"test/nodes test/e2e test/sim", "beside internal/store/postgres internal/job scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)
-	}
-	if !slices.Contains(stages[0].args, "-race") || slices.Contains(stages[1].args, "-race") || !slices.Contains(stages[1].args, "-count=1") {
-		t.Errorf("the arguments are %q and %q", stages[0].args, stages[1].args)
 	}
 }
 
@@ -36,7 +46,7 @@ func TestRaced_RunsAllWithTheRaceDetector(t *testing.T) {
 	var packages []string
 	for _, s := range raced(somePackages, nil) {
 		packages = append(packages, s.packages...)
-		if !slices.Contains(s.args, "-race") || len(s.beside) > 0 {
+		if !slices.Contains(s.args, "-race") || !slices.Contains(s.env, "PUNCTUAL_E2E_RACE=1") || !s.program || len(s.beside) > 0 {
 			t.Errorf("a stage is %+v", s)
 		}
 	}
@@ -74,7 +84,7 @@ func TestPlans_NameExistingPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(longest, notQuick, simulation, attacks) {
+	for _, name := range slices.Concat(longest, notQuick, plain, stores, alone) {
 		if !slices.Contains(packages, module+"/"+name) {
 			t.Errorf("there is no package %s", name)
 		}

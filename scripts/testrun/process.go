@@ -34,6 +34,8 @@ type goTests struct {
 	tmp    string
 	factor float64
 
+	program string // the service's, once built; empty if each package builds it itself
+
 	mu     sync.Mutex
 	groups []int // process groups of go test that run
 	halted bool  // no more may begin
@@ -44,6 +46,9 @@ func (g *goTests) carryOut(stages []stage, signals <-chan os.Signal) int {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if !g.build(stages) {
+			return
+		}
 		for i, s := range stages {
 			if g.both(s) {
 				continue
@@ -92,6 +97,9 @@ func (g *goTests) both(s stage) bool {
 func (g *goTests) one(s stage) bool {
 	if g.stopped() {
 		return false
+	}
+	if s.program && g.program != "" {
+		s.env = append(slices.Clone(s.env), programVariable+"="+g.program)
 	}
 	args := slices.Concat([]string{"test", "-json", "-timeout", "0", "-exec", quote(g.self) + " -wrap"}, s.args, s.packages)
 	cmd := exec.Command("go", args...)
@@ -160,9 +168,10 @@ func (g *goTests) quit(name string) {
 			continue
 		}
 		found = true
-		if !s.Ended {
-			_ = syscall.Kill(s.PID, syscall.SIGQUIT) // it may just have ended
+		if s.Ended { // in an earlier stage, or just now
+			continue
 		}
+		_ = syscall.Kill(s.PID, syscall.SIGQUIT)
 		for deadline := time.Now().Add(printing); time.Now().Before(deadline) && alive(s.PID); time.Sleep(100 * time.Millisecond) {
 		}
 		_ = syscall.Kill(-s.PID, syscall.SIGKILL) // what is left of its group
@@ -252,14 +261,14 @@ func (g *goTests) stopped() bool {
 // dirOf returns the directory of a package.
 func (g *goTests) dirOf(name string) string { return filepath.Join(g.dir, short(name, module)) }
 
-// cpu returns the processor time of the tests of a package, and whether it is known.
-func (g *goTests) cpu(name string) (time.Duration, bool) {
+// cpu returns the processor time of the tests of a package so far, and whether it is known.
+func (g *goTests) cpu(name string) (took time.Duration, known bool) {
 	for _, s := range statesIn(g.states) {
 		if s.Ended && s.Dir == g.dirOf(name) {
-			return s.CPU, true
+			took, known = took+s.CPU, true
 		}
 	}
-	return 0, false
+	return took, known
 }
 
 // tail keeps the end of what is written.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ func prefixed(prefix, s string) string {
 
 func (r *run) printDearest() {
 	var packages []timed
-	for _, p := range r.packages {
+	for _, p := range slices.AppendSeq(slices.Clone(r.earlier), maps.Values(r.packages)) {
 		if p.elapsed > 0 && !p.cached {
 			packages = append(packages, timed{short(p.name, r.module), p, p.elapsed, p.cpu})
 		}

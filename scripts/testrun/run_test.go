@@ -110,6 +110,25 @@ func TestRun_PrintsPackagesAsGoTestDoes(t *testing.T) {
 	}
 }
 
+func TestRun_PackageRunsOnceMoreInALaterStage(t *testing.T) {
+	r, out := newTestRun()
+	took := time.Duration(0)
+	r.usage = func(string) (time.Duration, bool) { took += 2 * time.Second; return took, true }
+	for _, name := range []string{"TestA", "TestB"} {
+		replay(t, r, `{"Action":"start","Package":"`+module+`/a"}
+{"Action":"run","Package":"`+module+`/a","Test":"`+name+`"}
+{"Action":"pass","Package":"`+module+`/a","Test":"`+name+`","Elapsed":1.5}
+{"Action":"pass","Package":"`+module+`/a","Elapsed":1.6}
+`)
+	}
+	r.finish(false)
+	if got := strings.Count(out.String(), module+"/a\t1.600s\tcpu 2.0s\n"); got != 2 {
+		t.Errorf("the package ended %d times:\n%s", got, out)
+	}
+	wantAll(t, out.String(), "the dearest packages")
+	wantLastLine(t, out.String(), "2 passed, 0 failed")
+}
+
 func TestRun_PackageThatDoesNotEndFails(t *testing.T) {
 	r, out := newTestRun()
 	replay(t, r, `{"Action":"start","Package":"`+module+`/a"}

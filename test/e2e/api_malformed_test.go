@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,10 +17,20 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
-const (
-	malformedRequests = 10_000
-	malformedWorkers  = 6
-)
+const malformedWorkers = 6
+
+// malformedRequests returns how many requests are sent.
+func malformedRequests(t *testing.T) int {
+	given := os.Getenv("PUNCTUAL_E2E_MALFORMED")
+	if given == "" {
+		return 10_000
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1000 {
+		t.Fatalf("PUNCTUAL_E2E_MALFORMED=%q is not a number of at least 1000", given)
+	}
+	return n
+}
 
 // TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing derives
 // requests from the OpenAPI document and breaks them. Many are refused, some
@@ -26,7 +38,7 @@ const (
 // each, and exactly the jobs of the 201 responses are stored.
 func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T) {
 	t.Parallel()
-	seed := seeded(t)
+	seed, requests := seeded(t), malformedRequests(t)
 	s := harness.Start(t, harness.Flag("concurrency", "8"))
 	a := s.Account(t)
 	target := harness.SharedTarget(t)
@@ -40,13 +52,13 @@ func TestAPIMalformed_RequestsGetDocumentedResponsesAndStoreNothing(t *testing.T
 			// Each worker has a sequence of its own, so that a seed gives the
 			// same requests however the workers take turns.
 			r := rand.New(rand.NewPCG(seed, uint64(worker)))
-			for range malformedRequests / malformedWorkers {
+			for range requests / malformedWorkers {
 				found.note(a.Client, b.request(r))
 			}
 		})
 	}
 	group.Wait()
-	found.report(t)
+	found.report(t, requests)
 	wantExactly(t, a.Client, found)
 	a.Get("/readyz").Want(200)
 }
@@ -100,7 +112,7 @@ var volatile = regexp.MustCompile(`(?s)^.*-> \d+: |\n.*|['"«].*?['"»]|\d+`)
 func kindOf(err error) string { return clip(volatile.ReplaceAllString(err.Error(), "")) }
 
 // report fails the test with one example of each kind of fault, at most ten.
-func (f *findings) report(t *testing.T) {
+func (f *findings) report(t *testing.T, requests int) {
 	t.Helper()
 	kinds := slices.SortedFunc(maps.Keys(f.faults), func(a, b string) int {
 		return cmp.Compare(f.faults[b].count, f.faults[a].count)
@@ -119,7 +131,7 @@ func (f *findings) report(t *testing.T) {
 		}
 	}
 	t.Logf("answers by status:%s", line.String())
-	if f.statuses[422] < malformedRequests/20 || f.statuses[400] < malformedRequests/50 || f.statuses[201] == 0 {
+	if f.statuses[422] < requests/20 || f.statuses[400] < requests/50 || f.statuses[201] == 0 {
 		t.Error("the requests are not as varied as they should be")
 	}
 }

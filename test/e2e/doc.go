@@ -40,4 +40,10 @@
 //
 // One test sends ten thousand requests derived from the OpenAPI document and
 // altered at random. It prints its seed; PUNCTUAL_E2E_SEED repeats a run.
+// PUNCTUAL_E2E_MALFORMED sends another number of them.
+//
+// # Races
+//
+// A race of calls runs until each outcome, among them that the calls met, was seen
+// often enough; PUNCTUAL_E2E_FULL has it run all its rounds.
 package e2e

@@ -111,3 +111,6 @@ func seeded(t *testing.T) uint64 {
 	fmt.Printf("%s: PUNCTUAL_E2E_SEED=%d\n", t.Name(), seed)
 	return seed
 }
+
+// full reports whether everything is looked at, however long it takes.
+func full() bool { return os.Getenv("PUNCTUAL_E2E_FULL") != "" }

@@ -175,7 +175,8 @@ func TestCancel_SeveralJobsRaceWithStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
-	race(t, 100, func(r *rand.Rand, _ int) error {
+	o := outcomesOf("cancelled", "cancelled after an attempt", "completed after an attempt")
+	race(t, 100, o, func(r *rand.Rand, _ int) error {
 		ids := ""
 		for n := range 10 {
 			every := ""
@@ -197,6 +198,7 @@ func TestCancel_SeveralJobsRaceWithStart(t *testing.T) {
 			if state := record.Get("job.state").Str(); state != "cancelled" && state != "completed" {
 				return fmt.Errorf("cancelled and %s: %s", state, record.Raw())
 			}
+			o.saw(storyOf(record.Get("job")))
 		}
 		return nil
 	})

@@ -4,24 +4,59 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
+// often is how many times each outcome of a race is to be seen. Among the outcomes is
+// the one in which the calls meet, so that each race has met this often when it ends.
+const often = 20
+
+// outcomes counts how rounds of a race ended. Of nil, none is counted.
+type outcomes struct {
+	mu   sync.Mutex
+	want []string
+	seen map[string]int
+}
+
+func outcomesOf(want ...string) *outcomes { return &outcomes{want: want, seen: map[string]int{}} }
+
+// saw counts an outcome.
+func (o *outcomes) saw(outcome string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen[outcome]++
+}
+
+// enough reports whether each outcome was seen often. It never is in a long run.
+func (o *outcomes) enough() bool {
+	if o == nil || full() {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !slices.ContainsFunc(o.want, func(outcome string) bool { return o.seen[outcome] < often })
+}
+
 // race runs a round many times, with several workers side by side, each with
-// random numbers of its own.
-func race(t *testing.T, rounds int, round func(r *rand.Rand, n int) error) {
+// random numbers of its own: until all outcomes were seen often, but at most so many
+// rounds, the number of which it returns.
+func race(t *testing.T, most int, o *outcomes, round func(r *rand.Rand, n int) error) (rounds int) {
 	t.Helper()
 	const workers = 12
 	seed := seeded(t)
+	var ran atomic.Int64
 	var group sync.WaitGroup
 	for worker := range workers {
 		group.Go(func() {
 			r := rand.New(rand.NewPCG(seed, uint64(worker)))
-			for n := worker; n < rounds; n += workers {
+			for n := worker; n < most && !o.enough(); n += workers {
+				ran.Add(1)
 				if err := round(r, n); err != nil {
 					t.Errorf("round %d: %v", n, err)
 					return
@@ -30,6 +65,19 @@ func race(t *testing.T, rounds int, round func(r *rand.Rand, n int) error) {
 		})
 	}
 	group.Wait()
+	if o != nil {
+		t.Logf("%d rounds: %v", ran.Load(), o.seen)
+	}
+	return int(ran.Load())
+}
+
+// sawJob counts the outcome that a job has now, from a goroutine.
+func (o *outcomes) sawJob(c *harness.Client, job harness.JSON) error {
+	now, err := try(c, http.MethodGet, jobPath(job))
+	if err == nil {
+		o.saw(storyOf(now.Get("job")))
+	}
+	return err
 }
 
 // tryCreate stores a job from a goroutine.
@@ -69,7 +117,8 @@ func TestRace_CancelAndStart(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
 	var mu sync.Mutex
 	answered := map[int64]string{}
-	race(t, 2000, func(r *rand.Rand, n int) error {
+	o := outcomesOf("cancelled", "cancelled after an attempt", "completed after an attempt")
+	race(t, 2000, o, func(r *rand.Rand, n int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"url":"%s"}`, r.Float64()*0.02, target.URL))
 		if err != nil {
 			return err
@@ -79,6 +128,7 @@ func TestRace_CancelAndStart(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		o.saw(storyOf(got.Get("job")))
 		mu.Lock()
 		defer mu.Unlock()
 		answered[job.Get("job_id").Int()] = got.Raw()
@@ -116,14 +166,17 @@ func TestRace_DisableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
-	race(t, 1000, func(r *rand.Rand, _ int) error {
+	o := outcomesOf("cancelled", "executing after an attempt", "completed after an attempt")
+	race(t, 1000, o, func(r *rand.Rand, _ int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
 		if err != nil {
 			return err
 		}
 		aside(r, 15*time.Millisecond)
-		_, err = try(a.Client, http.MethodPost, schedulePath(job)+"/disable")
-		return err
+		if _, err = try(a.Client, http.MethodPost, schedulePath(job)+"/disable"); err != nil {
+			return err
+		}
+		return o.sawJob(a.Client, job)
 	})
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))
@@ -134,14 +187,17 @@ func TestRace_DeleteAndStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
-	race(t, 1000, func(r *rand.Rand, _ int) error {
+	o := outcomesOf("cancelled", "executing after an attempt", "completed after an attempt")
+	race(t, 1000, o, func(r *rand.Rand, _ int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
 		if err != nil {
 			return err
 		}
 		aside(r, 15*time.Millisecond)
-		_, err = try(a.Client, http.MethodDelete, schedulePath(job))
-		return err
+		if _, err = try(a.Client, http.MethodDelete, schedulePath(job)); err != nil {
+			return err
+		}
+		return o.sawJob(a.Client, job)
 	})
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))
@@ -155,7 +211,8 @@ func TestRace_EnableAndFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(8*time.Millisecond, harness.Status(200)))
-	race(t, 700, func(r *rand.Rand, _ int) error {
+	o := outcomesOf("executing after an attempt", "completed after an attempt")
+	race(t, 700, o, func(r *rand.Rand, _ int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
 		if err != nil {
 			return err
@@ -165,8 +222,10 @@ func TestRace_EnableAndFinish(t *testing.T) {
 			return err
 		}
 		aside(r, 10*time.Millisecond)
-		_, err = try(a.Client, http.MethodPost, schedulePath(job)+"/enable")
-		return err
+		if _, err = try(a.Client, http.MethodPost, schedulePath(job)+"/enable"); err != nil {
+			return err
+		}
+		return o.sawJob(a.Client, job)
 	})
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))
@@ -178,7 +237,7 @@ func TestRace_CancelDisableAndEnable(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(200))
-	race(t, 300, func(r *rand.Rand, _ int) error {
+	race(t, 300, nil, func(r *rand.Rand, _ int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
 		if err != nil {
 			return err
@@ -215,7 +274,8 @@ func TestRace_50CreatesWithOneKeyAndCompletion(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(3*time.Millisecond, harness.Status(200)))
 	const rounds, creates = 40, 50
 	stored := map[string]map[string]bool{}
-	for round := range rounds {
+	met := 0 // rounds in which the key became free between two creates
+	for round := 0; round < rounds && (met < often/2 || full()); round++ {
 		key := fmt.Sprint("key ", round)
 		body := fmt.Sprintf(`{"idempotency_key":"%s","url":"%s"}`, key, target.URL)
 		created, named := map[string]bool{}, map[string]bool{}
@@ -236,6 +296,9 @@ func TestRace_50CreatesWithOneKeyAndCompletion(t *testing.T) {
 			}
 		}
 		stored[key] = created
+		if len(created) > 1 {
+			met++
+		}
 	}
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))

@@ -51,17 +51,23 @@ func printDatabase(serverURL string) error {
 }
 
 // TestSuite_PassesOnPostgreSQL runs the end-to-end tests again, with every
-// service on PostgreSQL.
+// service on PostgreSQL: those of which a store is a part and that don't run behind a
+// pooler, or all; see oneStore.
 func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
-	if err := runSuite(t.Context(), t, server, server.Port, suitePattern("")); err != nil {
+	if err := runSuite(t.Context(), t, server, server.Port, suitePattern(""), leftOut()); err != nil {
 		t.Error(err)
 	}
 }
 
 // behindAPooler selects the tests whose statements, locks and notifications a pooler
-// may affect.
-const behindAPooler = "^Test(Alert|Apply|Batch|Cancel|Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Edit|Idempotency|Limits|ListFilter|Listen|Operations|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets|Stream)_"
+// may affect: of transactions, which are the same on a connection without one, so these
+// don't run there as well unless everything is asked for; and of connections.
+const (
+	behindAPooler = "^Test(" + transactions + "|" + connections + ")_"
+	transactions  = "Alert|Apply|Batch|Cancel|Edit|Idempotency|ListFilter|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets"
+	connections   = "Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Limits|Listen|Operations|Stream"
+)
 
 // TestSuite_PassesBehindAPooler runs a part of them with a PgBouncer in between that
 // pools transactions; all of them with PUNCTUAL_NODES_FULL.
@@ -73,7 +79,7 @@ func TestSuite_PassesBehindAPooler(t *testing.T) {
 	}
 	for try := 1; ; try++ {
 		bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
-		err := runSuite(bouncer.Context(), t, server, bouncer.Port, suitePattern(pattern))
+		err := runSuite(bouncer.Context(), t, server, bouncer.Port, suitePattern(pattern), "")
 		if bouncer.Context().Err() != nil && try == 1 {
 			t.Logf("PgBouncer ended; once more with another one: %v", err)
 			continue
@@ -153,14 +159,18 @@ func (p *progress) Write(text []byte) (int, error) {
 }
 
 // runSuite runs the tests of package e2e on databases of a server, which services reach
-// at a port. Its storms of kills are left out: there are others here.
-func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int, pattern string) error {
+// at a port. Its storms of kills are left out, as there are others here, and what the
+// pattern skip selects, if any.
+func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int, pattern, skip string) error {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, suiteProgram(t), "-test.short", "-test.v", "-test.timeout=0", "-test.run", pattern)
+	cmd := exec.CommandContext(ctx, suiteProgram(t), "-test.short", "-test.v", "-test.timeout=0", "-test.run", pattern, "-test.skip", skip)
 	cmd.Dir = "../e2e"
 	cmd.Env = append(os.Environ(),
 		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
 		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, fmt.Sprintf("127.0.0.1:%d", port), os.Args[0]))
+	if !wholeSuite() {
+		cmd.Env = append(cmd.Env, "PUNCTUAL_E2E_MALFORMED="+fewerMalformed)
+	}
 	p := &progress{name: t.Name(), told: time.Now()}
 	// It may have ended already when it is to print its goroutines.
 	p.stuck = time.AfterFunc(pace.Limit(suiteSilence), func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
@@ -185,6 +195,14 @@ func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int
 
 // suitePattern selects tests of the suite; all when empty.
 func suitePattern(usual string) string { return cmp.Or(os.Getenv("PUNCTUAL_NODES_SUITE"), usual) }
+
+// leftOut selects the tests that don't run on PostgreSQL, if any.
+func leftOut() string {
+	if wholeSuite() || suitePattern("") != "" {
+		return ""
+	}
+	return skipped() + "|^Test(" + transactions + ")_"
+}
 
 var elapsed = regexp.MustCompile(`(?m)^--- \w+: (\S+) \(([\d.]+)s\)`)
 

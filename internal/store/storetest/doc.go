@@ -19,6 +19,9 @@
 // goroutines for thousands of rounds. Random choices come from a seed that is
 // printed when a test fails.
 //
+// `make test` runs the groups in which goroutines meet with the race detector, and the
+// others without: they do their work one call at a time.
+//
 // Tests that apply to one kind of store stay in its package: silent nodes and
 // notices between nodes in postgres, the file and its lock in sqlite.
 //

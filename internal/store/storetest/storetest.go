@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"maps"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -21,6 +22,25 @@ type opener = func(t *testing.T, clock func() time.Time) store.Store
 // group holds the tests of one part of the interface.
 type group map[string]func(*world)
 
+// concurrent are the groups in which goroutines meet, those that the race detector is
+// for. PUNCTUAL_STORETEST selects them, or the others, with "concurrent" or "sequential".
+var concurrent = []string{
+	"Alerts", "Atomicity", "ClaimRollback", "Concurrency", "Definitions", "Limits", "Liveness", "People", "Quotas", "Recipients",
+}
+
+// selected reports whether a group runs.
+func selected(t *testing.T, name string) bool {
+	switch part := os.Getenv("PUNCTUAL_STORETEST"); part {
+	case "":
+		return true
+	case "concurrent", "sequential":
+		return slices.Contains(concurrent, name) == (part == "concurrent")
+	default:
+		t.Fatalf("PUNCTUAL_STORETEST=%q is neither concurrent nor sequential", part)
+		return false
+	}
+}
+
 // Run tests that a store implements package store. Open must open an empty store
 // that uses the given clock, if it can; the suite closes it.
 func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Store) {
@@ -34,7 +54,15 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "Uses": useTests,
 		"Completions": completionTests, "Operations": operationTests, "Packed": packedTests,
 	}
+	for _, name := range concurrent {
+		if groups[name] == nil {
+			t.Errorf("there is no group %s", name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if !selected(t, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			for _, test := range slices.Sorted(maps.Keys(groups[name])) {
 				t.Run(test, func(t *testing.T) { groups[name][test](newWorld(t, open)) })

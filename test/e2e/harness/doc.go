@@ -31,7 +31,8 @@
 //
 // # Environment
 //
-//   - PUNCTUAL_E2E_BINARY: a program to test instead of building one.
+//   - PUNCTUAL_E2E_BINARY: a program to test instead of building one; scripts/testrun
+//     gives the one that it has built.
 //   - PUNCTUAL_E2E_RACE: build the program with the race detector.
 //   - PUNCTUAL_E2E_NEW_DATABASE: a shell command that prints the URL of a fresh,
 //     empty database. Without it each service gets an SQLite file of its own.
