@@ -2,6 +2,6 @@
 // older than the retention, expired sessions, old statistics and the records of
 // deleted accounts, and counts stored jobs and due queue items for the metrics.
 //
-// Each task is a step that does a small batch and reports whether there is
-// more, so that tests need not wait and the engine's commits are not delayed.
+// Each task is a step that does a small batch and returns the pause until the next,
+// so that tests need not wait and the engine's commits are not delayed.
 package maintenance

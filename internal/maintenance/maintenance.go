@@ -24,11 +24,14 @@ type Worker struct{ Config }
 
 const (
 	pruneBatch = 200
-	// prunePause is the pause between two batches. The pause between two rounds
-	// is a tenth of the retention, within the bounds below.
+	// prunePause is the pause between two batches. The pause when no records are left is
+	// a tenth of the retention, within the bounds below.
 	prunePause   = 20 * time.Millisecond
 	minPruneRest = time.Second
 	maxPruneRest = time.Minute
+	// perKept is by how much a record that a round has examined and kept delays the next
+	// round. Reading it takes some microseconds, so this takes about 1 % of the time.
+	perKept = time.Millisecond
 	// countRest is the least pause between two counts. The pause is at least
 	// countFactor times the duration of a count, so that counting takes at most
 	// 1 % of the time.
@@ -50,7 +53,11 @@ func (w *Worker) Run(ctx context.Context) {
 	var tasks sync.WaitGroup
 	tasks.Go(func() { w.every(ctx, w.count) })
 	tasks.Go(func() { w.every(ctx, w.sweep) })
-	w.every(ctx, w.prune)
+	if w.Retention > 0 {
+		for _, p := range w.prunings() {
+			tasks.Go(func() { w.every(ctx, func(ctx context.Context) time.Duration { return w.prune(ctx, p) }) })
+		}
+	}
 	tasks.Wait()
 }
 
@@ -67,47 +74,6 @@ func (w *Worker) every(ctx context.Context, step func(context.Context) time.Dura
 		}
 		timer.Reset(step(ctx))
 	}
-}
-
-// prune removes one batch of old records and returns the pause until the next.
-func (w *Worker) prune(ctx context.Context) time.Duration {
-	if w.Retention == 0 {
-		return maxPruneRest
-	}
-	rest := min(max(w.Retention/10, minPruneRest), maxPruneRest)
-	found, err := w.PruneStep(ctx)
-	switch {
-	case err != nil && ctx.Err() == nil:
-		w.Log.Error("removing old records failed; retrying", "error", err)
-		return rest
-	case found:
-		return prunePause
-	default:
-		return rest
-	}
-}
-
-// PruneStep removes up to a batch, of fewer when they are large, of jobs that
-// became final, of logs that were written, and of entries of the audit log,
-// longer ago than the retention. It reports whether there may be more.
-func (w *Worker) PruneStep(ctx context.Context) (found bool, err error) {
-	before := w.Store.Now().Add(-w.Retention)
-	jobs, err := w.Store.JobPrune(ctx, before, pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	logs, err := w.Store.LogPrune(ctx, before, pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	audits, err := w.Store.AuditPrune(ctx, before, pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	w.Metrics.Pruned("job", jobs)
-	w.Metrics.Pruned("log", logs)
-	w.Metrics.Pruned("audit", audits)
-	return jobs > 0 || logs > 0 || audits > 0, nil
 }
 
 // sweep removes one batch of expired or deleted records and returns the pause

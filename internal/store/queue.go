@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"github.com/google/uuid"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -187,14 +188,35 @@ type Heartbeat struct {
 	NotificationsDown bool
 }
 
-// Retention deletes old records in batches.
+// Retention deletes old records in batches. A round of batches examines every old
+// record once: each batch begins behind the last record of the one before. Some old
+// records stay, so a batch may examine many and delete none.
 type Retention interface {
-	// JobPrune deletes up to limit jobs that became final before a time; fewer when
-	// they are large, and none only when there are none.
-	JobPrune(ctx context.Context, before time.Time, limit int) (int, error)
-	// LogPrune deletes up to limit logs from before a time, counted alike. Those stay that a
-	// message refers to, or that belong to an attempt under way.
-	LogPrune(ctx context.Context, before time.Time, limit int) (int, error)
+	// JobPrune examines up to limit jobs behind a mark, fewer when they are large, of
+	// those that became final before a time. It deletes all but the newest jobs of
+	// existing schedules.
+	JobPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
+	// LogPrune examines up to limit logs behind a mark, fewer when they are large, and
+	// deletes those from before a time. Those stay that a message refers to, or that
+	// belong to an attempt under way.
+	LogPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
+}
+
+// PruneMark is a position among old records. Each store sets the fields by which it
+// orders them. The zero mark is before the first.
+type PruneMark struct {
+	At      time.Time // when the last job examined became final
+	Account int64
+	Number  int64     // of the last job or log, or how many jobs were kept that became final at At
+	ID      uuid.UUID // of the last log
+}
+
+// Pruned is the result of a batch of a Retention.
+type Pruned struct {
+	Removed  int
+	Examined int       // records, and accounts of which no log is old
+	Next     PruneMark // where the next batch begins, also one that comes later because More is false
+	More     bool      // whether old records may be behind Next
 }
 
 // Counts counts the records of all accounts, for the metrics.

@@ -314,13 +314,13 @@ func (s *Store) NodeStop(ctx context.Context, node int64) error {
 }
 
 // JobPrune implements store.Store.
-func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return get(ctx, s, "JobPrune", func() (int, error) { return s.Store.JobPrune(ctx, before, limit) })
+func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+	return get(ctx, s, "JobPrune", func() (store.Pruned, error) { return s.Store.JobPrune(ctx, before, after, limit) })
 }
 
 // LogPrune implements store.Store.
-func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (int, error) {
-	return get(ctx, s, "LogPrune", func() (int, error) { return s.Store.LogPrune(ctx, before, limit) })
+func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+	return get(ctx, s, "LogPrune", func() (store.Pruned, error) { return s.Store.LogPrune(ctx, before, after, limit) })
 }
 
 // AccountInsert implements store.Store.

@@ -398,11 +398,11 @@ var firing = []operationOf{
 // removing are the calls of the retention.
 var removing = []operationOf{
 	{"prune jobs", pruneBound, func(d *dealt) error {
-		_, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound)
+		_, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneMark{}, pruneBound)
 		return err
 	}},
 	{"prune logs", pruneBound, func(d *dealt) error {
-		_, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), pruneBound)
+		_, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneMark{}, pruneBound)
 		return err
 	}},
 	{"prune operations", pruneBound, func(d *dealt) error { _, err := d.OperationPrune(d.t.Context(), d.now, pruneBound); return err }},

@@ -137,8 +137,14 @@ var hot = []struct {
 		allowed: []string{claimed}},
 	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects", "SCAN operations USING INDEX operations_running"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
-	{name: "prune jobs", run: func(c *scene) error { _, err := c.s.JobPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"jobs_final", "jobs_schedule"}},
-	{name: "prune logs", run: func(c *scene) error { _, err := c.s.LogPrune(c.t.Context(), c.s.Now(), 10); return err }, allowed: []string{"SCAN logs", "SCAN l", claimed, "SCAN deliveries USING INDEX deliveries_parts"}},
+	{name: "prune jobs", run: func(c *scene) error {
+		_, err := c.s.JobPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
+		return err
+	}, uses: []string{"jobs_final", "jobs_schedule"}},
+	{name: "prune logs", run: func(c *scene) error {
+		_, err := c.s.LogPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
+		return err
+	}, allowed: []string{claimed, "SCAN deliveries USING INDEX deliveries_parts"}},
 
 	{name: "session", run: func(c *scene) error {
 		_, err := c.s.SessionFind(c.t.Context(), []byte("x"), c.s.Now())

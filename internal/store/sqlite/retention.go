@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // removedBytes is about how many bytes are removed at once: others wait for the
@@ -19,26 +21,27 @@ func within(rows string) string {
 	return fmt.Sprintf(`SELECT key FROM (SELECT key, size, sum(size) OVER (ROWS UNBOUNDED PRECEDING) AS total FROM (%s)) WHERE total - size < %d`, rows, removedBytes)
 }
 
-// finished tells that a final job j ended before a time and is not the newest of
-// a schedule that still exists: duplicates of its key are answered with that.
-const finished = `j.state >= 4 AND coalesce(j.completed_at, j.cancelled_at, j.discarded_at) < ?
-	AND NOT (j.schedule_id IS NOT NULL AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = j.schedule_id)
-		AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.schedule_id = j.schedule_id))`
+// ended is when a job j became final.
+const ended = `coalesce(j.completed_at, j.cancelled_at, j.discarded_at)`
+
+// newest tells that a job j is the newest of a schedule that still exists:
+// duplicates of its key are answered with that.
+const newest = `(j.schedule_id IS NOT NULL AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = j.schedule_id)
+	AND j.number = (SELECT max(k.number) FROM jobs k WHERE k.schedule_id = j.schedule_id))`
 
 // JobPrune implements store.Retention. A great many may have to stay, so those
 // that go are looked for beside the writer.
-func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	old, err := s.keys(ctx, within(`SELECT j.number AS key, `+jobArgsSize+` AS size FROM jobs j INDEXED BY jobs_final WHERE `+finished+`
-		ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) LIMIT ?`), before, limit)
+func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+	old, batch, err := s.oldJobs(ctx, before, after, limit)
 	if err != nil {
-		return 0, fmt.Errorf("looking for old jobs: %w", err)
+		return batch, fmt.Errorf("looking for old jobs: %w", err)
 	}
-	return s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
+	batch.Removed, err = s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
 		account, edited, err := t.editedJob(key)
 		if err != nil {
 			return false, err
 		}
-		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND `+finished, key, before)
+		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND j.state >= 4 AND `+ended+` < ? AND NOT `+newest, key, before)
 		if err == nil && removed {
 			err = t.exec(`DELETE FROM completions WHERE job = ?`, key)
 		}
@@ -47,6 +50,30 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, limit int) (n in
 		}
 		return removed, err
 	})
+	return batch, err
+}
+
+// oldJobs finds jobs that are to go, up to removedBytes of them.
+func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.PruneMark, limit int) (old []int64, batch store.Pruned, err error) {
+	err = s.readAs(ctx, background, func(t *tx) error {
+		old, batch = nil, store.Pruned{Next: after}
+		size := int64(0)
+		return t.query(`SELECT `+ended+`, j.number, CASE WHEN `+newest+` THEN -1 ELSE `+jobArgsSize+` END FROM jobs j INDEXED BY jobs_final
+			WHERE j.state >= 4 AND (`+ended+`, j.number) > (?, ?) AND `+ended+` < ? ORDER BY `+ended+`, j.number LIMIT ?`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			batch.Examined++
+			batch.Next = store.PruneMark{At: c.time(), Number: c.int64()}
+			if bytes := c.int64(); bytes >= 0 {
+				old = append(old, batch.Next.Number)
+				size += bytes
+			}
+			if batch.More = batch.Examined == limit || size >= removedBytes; batch.More {
+				return errStop
+			}
+			return nil
+		}, instant(after.At), after.Number, before, limit)
+	})
+	return old, batch, err
 }
 
 // keys reads the keys that a query selects.
@@ -90,37 +117,47 @@ const needed = `(EXISTS (SELECT 1 FROM deliveries d WHERE d.job = l.job AND d.pa
 
 // LogPrune implements store.Retention. A great many old logs may have to stay, so
 // they are looked for beside the writer.
-func (s *Store) LogPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	old, err := s.oldLogs(ctx, before, limit)
+func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+	old, batch, err := s.oldLogs(ctx, before, after, limit)
 	if err != nil {
-		return 0, fmt.Errorf("looking for old logs: %w", err)
+		return batch, fmt.Errorf("looking for old logs: %w", err)
 	}
-	return s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
+	batch.Removed, err = s.removeAll(ctx, old, func(t *tx, key int64) (bool, error) {
 		err := t.exec(`DELETE FROM logs AS l WHERE l.seq = ? AND l.inserted_at < ? AND NOT `+needed, key, before)
 		return t.changed() > 0, err
 	})
+	return batch, err
 }
 
-// oldLogs finds logs that are to go, up to limit and removedBytes of them. They
-// stand nearly in order of time, so it ends at the limit's number of newer ones.
-func (s *Store) oldLogs(ctx context.Context, before time.Time, limit int) (old []int64, err error) {
+// oldLogs finds logs that are to go, up to removedBytes of them. They stand nearly in
+// order of time, so a batch of newer ones ends the round; the next one begins with
+// these.
+func (s *Store) oldLogs(ctx context.Context, before time.Time, after store.PruneMark, limit int) (old []int64, batch store.Pruned, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
-		old = nil
-		newer, size := 0, int64(0)
-		return t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, `+payloadSize+` FROM logs l ORDER BY l.seq`, func(stmt *sqlite.Stmt) error {
+		old, batch = nil, store.Pruned{Next: after}
+		newer, firstNewer, size := 0, int64(0), int64(0)
+		err := t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, `+payloadSize+` FROM logs l WHERE l.seq > ? ORDER BY l.seq LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
-			switch seq, what := c.int64(), c.int(); what {
+			batch.Examined++
+			batch.Next.Number = c.int64()
+			switch c.int() {
 			case 0:
-				old = append(old, seq)
+				old = append(old, batch.Next.Number)
 				size += c.int64()
 			case 2:
-				newer++
+				if newer++; newer == 1 {
+					firstNewer = batch.Next.Number
+				}
 			}
-			if len(old) == limit || newer == limit || size >= removedBytes {
+			if batch.More = batch.Examined == limit || size >= removedBytes; batch.More {
 				return errStop
 			}
 			return nil
-		}, before)
+		}, before, after.Number, limit)
+		if batch.More = batch.More && newer < batch.Examined; !batch.More && newer > 0 {
+			batch.Next.Number = firstNewer - 1
+		}
+		return err
 	})
-	return old, err
+	return old, batch, err
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // TestLargeRecordsAreRemovedAFewAtATime: the writer does nothing else meanwhile.
@@ -62,15 +64,10 @@ func TestLogsThatMessagesNeedStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, removed := s.Now().Add(-time.Hour), 0
-	for {
-		n, err := s.LogPrune(t.Context(), before, 64)
-		if err != nil {
+	for batch := (store.Pruned{More: true}); batch.More; removed += batch.Removed {
+		if batch, err = s.LogPrune(t.Context(), before, batch.Next, 64); err != nil {
 			t.Fatal(err)
 		}
-		if n == 0 {
-			break
-		}
-		removed += n
 	}
 	if removed != 200 {
 		t.Errorf("%d logs were removed, want the 200 that no message refers to", removed)

@@ -290,9 +290,9 @@ func filtersEndWithTheRecord(w *world) {
 		after.Cancel(w.past())
 		return &store.Changes{Job: &after}
 	})
-	n, err := w.s.JobPrune(w.ctx, w.now, 10)
-	if w.ok("JobPrune", err); n != 1 {
-		w.Fatalf("%d jobs pruned", n)
+	n, err := w.s.JobPrune(w.ctx, w.now, store.PruneMark{}, 10)
+	if w.ok("JobPrune", err); n.Removed != 1 {
+		w.Fatalf("%d jobs pruned", n.Removed)
 	}
 	q := job.Query{ListQuery: top, Tags: []string{"a"}}
 	if found, next, err := w.s.JobScan(w.ctx, w.owner, q, 1, nil); err != nil || len(found) != 0 || next != 0 {

@@ -179,9 +179,9 @@ func jobsEmptyBatch(w *world) {
 func jobsNumbersNeverReused(w *world) {
 	before := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.change(before, cancel)
-	n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), 10)
-	if err != nil || n != 1 {
-		w.Fatalf("JobPrune = %d, %v", n, err)
+	n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneMark{}, 10)
+	if err != nil || n.Removed != 1 {
+		w.Fatalf("JobPrune = %+v, %v", n, err)
 	}
 	if after := w.insertOne(w.oneOff(w.owner, w.ahead())); after.Number <= before.Number {
 		w.Errorf("the job after number %d got number %d", before.Number, after.Number)

@@ -131,8 +131,8 @@ func logsByJob(w *world) {
 func logsOutliveJob(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.settle(j, w.completes)
-	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), 10); err != nil || n != 1 {
-		w.Fatalf("JobPrune = %d, %v", n, err)
+	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneMark{}, 10); err != nil || n.Removed != 1 {
+		w.Fatalf("JobPrune = %+v, %v", n, err)
 	}
 	if names := w.events(j); names != "http.request http.response" {
 		w.Errorf("after its job was removed the logs are %q", names)

@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -13,25 +16,37 @@ var retentionTests = group{
 	"PendingStay":          retentionPendingStay,
 	"NewestOfASchedule":    retentionNewestOfSchedule,
 	"ManyKeptAreNoObject":  retentionManyKept,
+	"GoesOn":               retentionGoesOn,
 	"LogsGo":               retentionLogs,
+	"LogsOfManyAccounts":   retentionLogsOfMany,
 	"NothingToDo":          retentionNothing,
 	"KeysOfPrunedJobsFree": retentionKeysFree,
 }
 
-// pruneJobs prunes in batches until nothing is left and returns how many jobs
-// were deleted.
-func (w *world) pruneJobs(before time.Time, limit int) (total int) {
+// pruneRound prunes in batches until a round is over, and returns how many records were
+// deleted.
+func (w *world) pruneRound(prune func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error), before time.Time, limit int) (total int) {
 	w.Helper()
-	for {
-		n, err := w.s.JobPrune(w.ctx, before, limit)
-		w.ok("JobPrune", err)
-		if n > limit {
-			w.Fatalf("JobPrune removed %d, more than %d", n, limit)
+	batch := store.Pruned{More: true}
+	for batch.More {
+		after := batch.Next
+		var err error
+		batch, err = prune(w.ctx, before, after, limit)
+		w.ok("pruning", err)
+		if batch.Examined > limit || batch.Removed > batch.Examined {
+			w.Fatalf("a batch of %d examined %d and removed %d", limit, batch.Examined, batch.Removed)
 		}
-		if total += n; n == 0 {
-			return total
+		if batch.More && batch.Removed == 0 && batch.Next == after {
+			w.Fatalf("a batch stays at %+v", after)
 		}
+		total += batch.Removed
 	}
+	return total
+}
+
+func (w *world) pruneJobs(before time.Time, limit int) int {
+	w.Helper()
+	return w.pruneRound(w.s.JobPrune, before, limit)
 }
 
 // endedAt stores a job that ended at a time in a state.
@@ -123,16 +138,72 @@ func retentionNewestOfSchedule(w *world) {
 	w.same("the jobs left", show(w.listJobs(w.owner, job.Query{ListQuery: top}), showJob), "\n  "+showJob(next))
 }
 
-// retentionManyKept: old logs that are kept don't stop the pruning of later ones.
+// retentionManyKept: old jobs that are kept don't stop the pruning of later ones. Those
+// of two accounts, whose schedules have the same keys, became final at one time.
 func retentionManyKept(w *world) {
-	for range 10 {
-		w.endedAt(w.recurring(w.owner, w.past()), job.Cancelled, w.past())
+	kept := map[job.Owner][]*job.Job{}
+	for i := range 20 {
+		owner := []job.Owner{w.owner, w.other}[i%2]
+		n := w.recurring(owner, w.past())
+		key := "k-" + strconv.Itoa(i/2)
+		n.Schedule.Key, n.Job.Key = &key, &key
+		kept[owner] = append(kept[owner], w.endedAt(n, job.Cancelled, w.past()))
 	}
-	for range 5 {
-		w.endedAt(w.oneOff(w.owner, w.past()), job.Completed, w.past().Add(time.Second))
+	for i := range 7 {
+		w.endedAt(w.oneOff([]job.Owner{w.owner, w.other}[i%2], w.past()), job.Completed, w.past().Add(time.Second))
 	}
-	if n := w.pruneJobs(w.now, 3); n != 5 {
-		w.Errorf("%d jobs removed, want the 5 one-offs behind 10 that are kept", n)
+	first, err := w.s.JobPrune(w.ctx, w.now, store.PruneMark{}, 3)
+	if w.ok("JobPrune", err); first.Removed != 0 || first.Examined != 3 || !first.More || first.Next == (store.PruneMark{}) {
+		w.Errorf("a batch of jobs that are kept returned %+v", first)
+	}
+	if n := w.pruneJobs(w.now, 3); n != 7 {
+		w.Errorf("%d jobs removed, want the 7 one-offs behind 20 that are kept", n)
+	}
+	for owner, jobs := range kept {
+		slices.Reverse(jobs)
+		w.same("the jobs left", show(w.listJobs(owner, job.Query{ListQuery: top}), showJob), show(jobs, showJob))
+	}
+}
+
+// retentionGoesOn: a round that is over goes on with what has become old since, and
+// only the next one examines again what was kept.
+func retentionGoesOn(w *world) {
+	kept := w.recurring(w.owner, w.past())
+	w.endedAt(kept, job.Completed, w.past())
+	w.endedAt(w.oneOff(w.owner, w.past()), job.Completed, w.past().Add(time.Second))
+	border := w.past().Add(time.Second)
+	batch, err := w.s.JobPrune(w.ctx, border, store.PruneMark{}, 10)
+	if w.ok("JobPrune", err); batch.Examined != 1 || batch.Removed != 0 || batch.More {
+		w.Fatalf("the first round returned %+v", batch)
+	}
+	w.drop(kept.Schedule)
+	batch, err = w.s.JobPrune(w.ctx, border.Add(time.Second), batch.Next, 10)
+	if w.ok("JobPrune", err); batch.Examined != 1 || batch.Removed != 1 || batch.More {
+		w.Errorf("the round went on with %+v, want the one job that is old since", batch)
+	}
+	if n := w.pruneJobs(border, 10); n != 1 {
+		w.Errorf("a new round removed %d jobs, want the one whose schedule was deleted", n)
+	}
+}
+
+// retentionLogsOfMany: an account without old logs does not stop the pruning of others.
+func retentionLogsOfMany(w *world) {
+	border := w.past()
+	old := 0
+	for i, owner := range []job.Owner{w.owner, w.other, w.owner, w.other} {
+		j := w.insertOne(w.oneOff(owner, w.ahead()))
+		offsets := []time.Duration{1, 2}
+		if i%2 == 1 {
+			offsets = []time.Duration{1, -1, -2, -3, -4, -5}
+			old += 5
+		}
+		for _, offset := range offsets {
+			l := w.log(j, job.EventError, border.Add(offset*time.Millisecond))
+			w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
+		}
+	}
+	if n := w.pruneRound(w.s.LogPrune, border, 4); n != old {
+		w.Errorf("%d logs removed, want %d", n, old)
 	}
 }
 
@@ -145,17 +216,7 @@ func retentionLogs(w *world) {
 			return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, at)}}
 		})
 	}
-	total := 0
-	for {
-		n, err := w.s.LogPrune(w.ctx, border, 7)
-		w.ok("LogPrune", err)
-		if n > 7 {
-			w.Fatalf("LogPrune removed %d, more than 7", n)
-		}
-		if total += n; n == 0 {
-			break
-		}
-	}
+	total := w.pruneRound(w.s.LogPrune, border, 7)
 	logs := w.logs(j)
 	if total != 20 || len(logs) != 10 || logs[0].InsertedAt.Before(border) {
 		w.Errorf("%d logs removed, %d left, want 20 and 10", total, len(logs))
@@ -164,11 +225,11 @@ func retentionLogs(w *world) {
 
 func retentionNothing(w *world) {
 	for range 2 {
-		if n, err := w.s.JobPrune(w.ctx, w.ahead(), 10); n != 0 || err != nil {
-			w.Errorf("JobPrune of nothing: %d, %v", n, err)
+		if n, err := w.s.JobPrune(w.ctx, w.ahead(), store.PruneMark{}, 10); n != (store.Pruned{}) || err != nil {
+			w.Errorf("JobPrune of nothing: %+v, %v", n, err)
 		}
-		if n, err := w.s.LogPrune(w.ctx, w.ahead(), 10); n != 0 || err != nil {
-			w.Errorf("LogPrune of nothing: %d, %v", n, err)
+		if n, err := w.s.LogPrune(w.ctx, w.ahead(), store.PruneMark{}, 10); n != (store.Pruned{}) || err != nil {
+			w.Errorf("LogPrune of nothing: %+v, %v", n, err)
 		}
 	}
 }
