@@ -201,23 +201,28 @@ func (q *fakeQueue) NodeStart(context.Context) (int64, error) {
 func (q *fakeQueue) NodeStop(context.Context, int64) error { return nil }
 
 func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+	held, takes, err := q.holds(node, claims)
+	time.Sleep(takes)
+	return held, err
+}
+
+func (q *fakeQueue) holds(node int64, claims []store.Claim) (held []bool, takes time.Duration, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.helds++
 	if q.heldFails {
-		return nil, errDown
+		return nil, 0, errDown
 	}
 	if len(q.heldTakes) > 0 {
-		takes := q.heldTakes[0]
+		takes = q.heldTakes[0]
 		q.heldTakes = q.heldTakes[1:]
-		defer time.Sleep(takes)
 	}
-	held := make([]bool, len(claims))
+	held = make([]bool, len(claims))
 	for i, c := range claims {
 		item := q.items[c.ItemID]
 		held[i] = item != nil && item.Claim != nil && item.Claim.Node == node
 	}
-	return held, nil
+	return held, takes, nil
 }
 
 func (q *fakeQueue) remove(id store.ItemID) {
