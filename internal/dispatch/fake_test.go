@@ -46,7 +46,7 @@ type fakeQueue struct {
 	still             time.Time          // the process stands still until then
 	helds             int                // calls of QueueHeld
 	heldFails         bool
-	heldTakes         []time.Duration // of the next calls of QueueHeld
+	heldTakes         []time.Duration     // of the next calls of QueueHeld
 	locked            map[int64]time.Time // by number: claims pass over it until then
 	loads             int
 	answering         time.Duration // how long the answer to each write of claims takes
