@@ -76,18 +76,6 @@ func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.Prune
 	return old, batch, err
 }
 
-// keys reads the keys that a query selects.
-func (s *Store) keys(ctx context.Context, query string, args ...any) (found []int64, err error) {
-	err = s.readAs(ctx, background, func(t *tx) error {
-		found = nil
-		return t.query(query, func(stmt *sqlite.Stmt) error {
-			found = append(found, stmt.ColumnInt64(0))
-			return nil
-		}, args...)
-	})
-	return found, err
-}
-
 // removeAll calls remove for each key in one transaction, and returns how many
 // rows were removed.
 func (s *Store) removeAll(ctx context.Context, keys []int64, remove func(t *tx, key int64) (removed bool, err error)) (n int, err error) {
