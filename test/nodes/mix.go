@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -214,6 +215,7 @@ func (m *mix) pulses(ctx context.Context, watcher int) {
 			m.t.Errorf("the alerts: %v", err)
 			return
 		}
+		m.awaitMessage(ctx, job.Number)
 		select {
 		case <-ctx.Done():
 		case <-next:
@@ -252,16 +254,32 @@ func (m *mix) settle() error {
 	return fmt.Errorf("%d messages of alerts came within %s, want %d", len(got), calmWithin, len(m.Changes))
 }
 
+// alertMessage is the body of a message of an alert.
+type alertMessage struct {
+	Type string
+	Data struct {
+		Alert string
+		Job   int64
+	}
+}
+
+// awaitMessage waits until the receiver has answered a message of a job's outcome: a
+// failure that a success overtakes before it is sent is not reported. A message that
+// does not come is a matter for the checker.
+func (m *mix) awaitMessage(ctx context.Context, number int64) {
+	harness.Within(calmWithin, func() bool {
+		pause(100 * time.Millisecond)
+		return ctx.Err() != nil || slices.ContainsFunc(m.receiver.Hits(), func(hit harness.Hit) bool {
+			var body alertMessage
+			return !hit.End.IsZero() && json.Unmarshal(hit.Body, &body) == nil && body.Data.Job == number
+		})
+	})
+}
+
 // collect reads the messages of the alerts into the history.
 func (m *mix) collect() error {
 	for _, hit := range m.receiver.Hits() {
-		var body struct {
-			Type string
-			Data struct {
-				Alert string
-				Job   int64
-			}
-		}
+		var body alertMessage
 		if err := json.Unmarshal(hit.Body, &body); err != nil {
 			if hit.BodyErr != nil {
 				continue // a kill cut it off; it is sent again
