@@ -318,10 +318,10 @@ func (c *checker) checkEvents() {
 		number := member(rawjson.Get(rawjson.Get(rawjson.Value(h.body), "data"), "job"), "id")
 		event := eventOf(h.body)
 		// A claim that is committed while its node hears that it failed, or hears of it too
-		// late to start, is given back, and so is one of a node whose lease seems to have
-		// expired because the clock was moved. Its events may have been sent by then: they
+		// late to start, is given back, and so is one of a node that stood still, or whose lease
+		// seems to have expired because the clock was moved. Its events may have been sent by then: they
 		// are sent again for the attempt.
-		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && (c.lostClaims || c.clockMoved())
+		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && (c.lostClaims || c.clockMoved() || c.had(freeze))
 		if before := last[number]; !again && !strings.Contains(followers[before], event) {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
 		}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -23,6 +24,8 @@ type Store struct {
 	clock   *clock
 	contact *contact
 	hosts   *hosts
+	// writeWithin is the timeout of a write.
+	writeWithin time.Duration
 	// replicated says that commits wait for a standby.
 	replicated atomic.Bool
 	probe      store.Probe
@@ -53,6 +56,8 @@ type Options struct {
 	// Waiting is called with the cause when the server can't be reached at once and Open
 	// tries again, for 30 s at most; nil for nothing.
 	Waiting func(cause error)
+	// WriteWithin is the timeout of a write; 0 is 5 s. The tests of a slow program set it.
+	WriteWithin time.Duration
 }
 
 // Open connects to the database at a URL and migrates its tables.
@@ -83,7 +88,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
-		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
+		writeWithin: cmp.Or(options.WriteWithin, writeWithin), leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Subscribe(func(store.Notice) {})
 	if err := s.openPools(background, config); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/postgres"
 	"github.com/punctual-dev/punctual/internal/store/storetest"
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -29,7 +30,7 @@ func migrated(t testing.TB) string {
 
 func open(t testing.TB, url string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), url, postgres.Options{})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{WriteWithin: pace.Guard(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

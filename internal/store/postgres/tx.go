@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// writeWithin is the timeout of a write. The watcher detects a server that does
+	// writeWithin is the usual timeout of a write. The watcher detects a server that does
 	// not respond at all sooner.
 	writeWithin = 5 * time.Second
 	// maxTries is the maximum number of attempts at a transaction.
@@ -180,7 +180,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	if ctx.Err() != nil {
 		return fault.Unreachable(ctx.Err())
 	}
-	ctx, cancel, err := s.contact.bound(context.WithoutCancel(ctx), writeWithin)
+	ctx, cancel, err := s.contact.bound(context.WithoutCancel(ctx), s.writeWithin)
 	if err != nil {
 		return err
 	}

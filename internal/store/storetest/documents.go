@@ -156,16 +156,9 @@ func definitionsLarge(w *world) {
 	_, err := w.put(&created, "n", keys...)
 	w.wantCode("SchedulePut of too large schedules", err, fault.Invalid)
 	w.same("the records after SchedulePut of too large schedules", w.everything(), before)
-	again := false
-	for range 10 { // a busy machine may be too slow for so much at once
-		_, err = w.put(&created, "n", keys[:enough+1]...)
-		if fault.CodeOf(err) != fault.Unavailable {
-			break
-		}
-		again = true
-	}
+	_, err = w.put(&created, "n", keys[:enough+1]...)
 	w.ok("SchedulePut of fewer", err)
-	if created != 1 && !(again && created == 0) { // it was done although nobody heard of it
+	if created != 1 {
 		w.Errorf("%d schedules were created, want 1", created)
 	}
 }
