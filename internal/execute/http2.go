@@ -31,6 +31,7 @@ type http2Pool struct {
 type http2Host struct {
 	conns   []*http2Conn // the last one opened last
 	opening int
+	queued  int                // of these, those opened ahead that wait for a slot
 	waiting list.List          // of *http2Waiter
 	ctx     context.Context    // ends the openings that requests wait for, when none does
 	stop    context.CancelFunc // nil while there are none
@@ -134,7 +135,7 @@ func (p *http2Pool) wait(to route, w *http2Waiter, may bool) (opens bool) {
 	defer p.mu.Unlock()
 	h := p.host(to)
 	w.place = h.waiting.PushBack(w)
-	if !may || h.opening > 0 && h.waiting.Len() <= h.opening*streamsEach {
+	if now := h.opening - h.queued; !may || now > 0 && h.waiting.Len() <= now*streamsEach {
 		return false
 	}
 	if h.stop == nil {
@@ -185,18 +186,27 @@ func (p *http2Pool) prewarm(to route, recent bool) {
 		return
 	}
 	h.opening++
+	h.queued++
+	begun := sync.OnceFunc(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		h.queued--
+	})
 	p.openings.all.Go(func() {
 		var conn *targetConn
 		err := p.openings.run(func(ctx context.Context) (err error) {
+			begun()
 			conn, err = p.open(ctx, to)
 			return err
 		})
-		p.opened(to, conn, err, false)
+		begun() // there was no slot
+		p.opened(to, conn, err, true)
 	})
 }
 
 // opened takes over a connection that was opened, or with err, none. stopped is whether
-// the opening was ended because no request waited for it.
+// requests that wait open another one then: no request waited for this one, or it was
+// opened ahead, within a time that is shorter than theirs.
 func (p *http2Pool) opened(to route, raw *targetConn, err error, stopped bool) {
 	var conn *http2Conn
 	if err == nil {
@@ -210,7 +220,7 @@ func (p *http2Pool) opened(to route, raw *targetConn, err error, stopped bool) {
 	switch {
 	case err == nil:
 		p.list(h, conn)
-	case h.opening > 0:
+	case h.opening > h.queued:
 	case stopped:
 		h.wake(h.waiting.Len(), nil) // they have come since, and open another
 	default:
