@@ -322,7 +322,10 @@ func (c *checker) checkEvents() {
 		// seems to have expired because the clock was moved. Its events may have been sent by then: they
 		// are sent again for the attempt.
 		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && (c.lostClaims || c.clockMoved() || c.had(freeze))
-		if before := last[number]; !again && !strings.Contains(followers[before], event) {
+		// The start of an attempt whose node stands still is reported by another node. If
+		// the job is cancelled then, it has no request.
+		unsent := event == "job.finished" && last[number] == "job.started" && c.had(freeze)
+		if before := last[number]; !again && !unsent && !strings.Contains(followers[before], event) {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
 		}
 		last[number] = event
