@@ -49,41 +49,45 @@ func (c *Cluster) steady(t testing.TB) {
 	pause(5 * time.Second) // two heartbeats
 }
 
-// TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow also tests that
-// all responses name that row and only one of them reports that it was created.
+// wantOneCreated makes simultaneous calls on all nodes. All responses must name one job,
+// and only one of them may report that it was created.
+func (c *Cluster) wantOneCreated(t *testing.T, calls int, path, body string, header ...string) {
+	t.Helper()
+	var mu sync.Mutex
+	statuses, numbers := map[int]int{}, map[int64]bool{}
+	gate := make(chan struct{})
+	var callers sync.WaitGroup
+	for i := range calls {
+		callers.Go(func() {
+			<-gate
+			a, err := c.call(context.Background(), c.Nodes[i%len(c.Nodes)], http.MethodPost, path, body, header...)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			var made struct{ Data Job }
+			if err := json.Unmarshal(a.body, &made); err != nil {
+				t.Errorf("%v: %s", err, a.body)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[a.status]++
+			numbers[made.Data.Number] = true
+		})
+	}
+	close(gate)
+	callers.Wait()
+	if statuses[201] != 1 || statuses[200] != calls-1 || len(numbers) != 1 {
+		t.Errorf("statuses %v, jobs %v; want one 201, %d times 200, one job", statuses, numbers, calls-1)
+	}
+}
+
 func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	for round := range 5 {
 		key := uuid.NewString()
-		body := fmt.Sprintf(`{"url":"%s","schedule_in":3600,"idempotency_key":"%s"}`, c.Target.URL, key)
-		var mu sync.Mutex
-		statuses, numbers := map[int]int{}, map[int64]bool{}
-		gate := make(chan struct{})
-		var callers sync.WaitGroup
-		for i := range 100 {
-			callers.Go(func() {
-				<-gate
-				a, err := c.call(context.Background(), c.Nodes[i%3], http.MethodPost, "/api/jobs", body)
-				if err != nil {
-					t.Errorf("round %d: %v", round, err)
-					return
-				}
-				var made struct{ Data Job }
-				if err := json.Unmarshal(a.body, &made); err != nil {
-					t.Errorf("round %d: %v: %s", round, err, a.body)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				statuses[a.status]++
-				numbers[made.Data.Number] = true
-			})
-		}
-		close(gate)
-		callers.Wait()
-		if statuses[201] != 1 || statuses[200] != 99 || len(numbers) != 1 {
-			t.Errorf("round %d: statuses %v, jobs %v; want one 201, 99 times 200, one job", round, statuses, numbers)
-		}
+		c.wantOneCreated(t, 100, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"idempotency_key":"%s"}`, c.Target.URL, key))
 		var rows struct{ Data []Job }
 		if _, err := c.get("/api/jobs?idempotency_key="+key, &rows); err != nil || len(rows.Data) != 1 {
 			t.Errorf("round %d: %v, %d rows", round, err, len(rows.Data))
@@ -91,8 +95,6 @@ func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T)
 	}
 }
 
-// TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow also tests that all responses
-// name that row and only one of them reports that it was created.
 func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
@@ -104,37 +106,8 @@ func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
 	if err := json.Unmarshal(first.body, &job); err != nil {
 		t.Fatal(err)
 	}
-	path := fmt.Sprintf("/api/jobs/%d/rerun", job.Data.Number)
-	const calls = 60
-	for round := range 3 {
-		key := uuid.NewString()
-		var mu sync.Mutex
-		statuses, numbers := map[int]int{}, map[int64]bool{}
-		gate := make(chan struct{})
-		var callers sync.WaitGroup
-		for i := range calls {
-			callers.Go(func() {
-				<-gate
-				a, err := c.call(context.Background(), c.Nodes[i%3], http.MethodPost, path, `{"schedule_in":3600}`, "Idempotency-Key", key)
-				if err != nil {
-					t.Errorf("round %d: %v", round, err)
-					return
-				}
-				var made struct{ Data Job }
-				if err := json.Unmarshal(a.body, &made); err != nil {
-					t.Errorf("round %d: %v: %s", round, err, a.body)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				statuses[a.status]++
-				numbers[made.Data.Number] = true
-			})
-		}
-		close(gate)
-		callers.Wait()
-		if statuses[201] != 1 || statuses[200] != calls-1 || len(numbers) != 1 {
-			t.Errorf("round %d: statuses %v, jobs %v; want one 201, %d times 200, one job", round, statuses, numbers, calls-1)
-		}
+	for range 3 {
+		c.wantOneCreated(t, 60, fmt.Sprintf("/api/jobs/%d/rerun", job.Data.Number), `{"schedule_in":3600}`, "Idempotency-Key", uuid.NewString())
 	}
 	var rows struct{ Data []Job }
 	if _, err := c.get("/api/jobs?tag=rerun", &rows); err != nil || len(rows.Data) != 4 {

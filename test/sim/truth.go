@@ -318,9 +318,9 @@ func (c *checker) checkEvents() {
 		number := member(rawjson.Get(rawjson.Get(rawjson.Value(h.body), "data"), "job"), "id")
 		event := eventOf(h.body)
 		// A claim that is committed while its node hears that it failed, or hears of it too
-		// late to start, is given back, and so is one of a node that stood still, or whose lease
-		// seems to have expired because the clock was moved. Its events may have been sent by then: they
-		// are sent again for the attempt.
+		// late to start, is given back, and so is one of a node that stood still, or whose
+		// lease seems to have expired because the clock was moved. Its events may have been
+		// sent by then: they are sent again for the attempt.
 		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && (c.lostClaims || c.clockMoved() || c.had(freeze))
 		// The start of an attempt whose node stands still is reported by another node. If
 		// the job is cancelled then, it has no request.
