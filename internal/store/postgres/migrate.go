@@ -15,8 +15,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrationLock is held during a migration ("punctual", in ASCII). It is released
-// with the transaction, so it works through a pooler too.
+// migrationLock is held during each migration ("punctual", in ASCII). It is released
+// with the transaction, so it works through a pooler too, also one that has a single
+// connection to the server.
 const migrationLock = 0x70756e637475616c
 
 const (
@@ -30,8 +31,9 @@ const (
 	lockTries = 60
 )
 
-// migrate applies the missing migrations in one transaction. Of nodes that start
-// at the same time, one migrates and the others wait.
+// migrate applies the missing migrations, each in a transaction of its own, so that none
+// holds locks while others run. Of nodes that start at the same time, one applies a
+// migration and the others wait.
 func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -47,54 +49,67 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) (err error) {
 		version, err = schemaVersion(ctx, conn)
 		return err
 	})
-	if err != nil || version == len(names) {
+	if err != nil {
 		return err
-	} else if version > len(names) {
-		return newer(version, len(names))
 	}
-	for range lockTries {
-		switch err := migrateAll(ctx, conn, names, lockWithin); code(err) {
-		case "55P03", "40P01": // lock not available, deadlock
-			if !rest(ctx, lockPause) {
-				return err
-			}
-		default:
-			return err
-		}
-	}
-	return migrateAll(ctx, conn, names, 0)
+	return migrateFrom(ctx, conn, names, version)
 }
 
-// migrateAll applies the missing migrations. It waits for each lock of a table at most
-// so long; 0 for as long as it takes.
-func migrateAll(ctx context.Context, conn *pgx.Conn, names []string, within time.Duration) error {
+// migrateFrom applies the migrations that tables of a version lack.
+func migrateFrom(ctx context.Context, conn *pgx.Conn, names []string, version int) (err error) {
+	for version < len(names) && err == nil {
+		version, err = migrateNext(ctx, conn, names)
+	}
+	if err == nil && version > len(names) {
+		return newer(version, len(names))
+	}
+	return err
+}
+
+// migrateNext applies the first missing migration. It tries again if that has to wait for
+// a lock. It returns the version of the tables then.
+func migrateNext(ctx context.Context, conn *pgx.Conn, names []string) (version int, err error) {
+	for range lockTries {
+		version, err = migrateOnce(ctx, conn, names, lockWithin)
+		switch code(err) {
+		case "55P03", "40P01": // lock not available, deadlock
+			if !rest(ctx, lockPause) {
+				return version, err
+			}
+		default:
+			return version, err
+		}
+	}
+	return migrateOnce(ctx, conn, names, 0)
+}
+
+// migrateOnce applies the first missing migration, if there is one, and returns the
+// version of the tables then. It waits for each lock of a table at most so long; 0 for as
+// long as it takes.
+func migrateOnce(ctx context.Context, conn *pgx.Conn, names []string, within time.Duration) (version int, err error) {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
-		return fmt.Errorf("beginning the migration of the tables: %w", err)
+		return 0, fmt.Errorf("beginning the migration of the tables: %w", err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
-		return fmt.Errorf("waiting for another node that migrates the tables: %w", err)
+		return 0, fmt.Errorf("waiting for another node that migrates the tables: %w", err)
 	}
 	if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(within.Milliseconds(), 10)); err != nil {
-		return fmt.Errorf("preparing the migration of the tables: %w", err)
+		return 0, fmt.Errorf("preparing the migration of the tables: %w", err)
 	}
-	version, err := schemaVersion(ctx, conn)
-	if err != nil {
-		return err
+	// Another node may have applied it meanwhile.
+	version, err = schemaVersion(ctx, conn)
+	if err != nil || version >= len(names) {
+		return version, err
 	}
-	if version > len(names) {
-		return newer(version, len(names))
-	}
-	for i := version; i < len(names); i++ {
-		if err := migrateOne(ctx, conn, names[i], i+1); err != nil {
-			return err
-		}
+	if err := migrateOne(ctx, conn, names[version], version+1); err != nil {
+		return version, err
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("migrating the tables: %w", err)
+		return version, fmt.Errorf("migrating the tables: %w", err)
 	}
-	return nil
+	return version + 1, nil
 }
 
 func newer(version, known int) error {

@@ -26,7 +26,7 @@ func TestMigrate_RegistersRunsOfSchedules(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	if err := migrateAll(ctx, conn, names[:earlier], 0); err != nil {
+	if err := migrateFrom(ctx, conn, names[:earlier], 0); err != nil {
 		t.Fatal(err)
 	}
 	exec := func(sql string, args ...any) {
@@ -43,6 +43,7 @@ func TestMigrate_RegistersRunsOfSchedules(t *testing.T) {
 		`{"url":"https://a.example","limits":["held"]}`,
 		`{"url":"https://a.example","body":{"limits":["l"],"headers":"{{secret.s}}"}}`,
 		`{"url":"https://a.example","limits":["l"]}`, // of a final job
+		`{"url":"https://a.example","limits":["host:API.Example.","host:api.example","L"]}`,
 	} {
 		state := 0
 		if number == 5 {
@@ -57,14 +58,15 @@ func TestMigrate_RegistersRunsOfSchedules(t *testing.T) {
 	}
 	exec(`INSERT INTO header_secrets SELECT 1, n, 'a.example', 'v', 1, 1 FROM unnest('{s,other}'::text[]) n`)
 	exec(`INSERT INTO limit_items (account, number, key, state, due, named) VALUES (1, 103, 'held', 1, $1, true)`, due)
-	if err := migrateAll(ctx, conn, names, 0); err != nil {
+	if err := migrateFrom(ctx, conn, names, earlier); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
 		`SELECT string_agg(concat_ws(' ', account, number, key, state, due, named), ', ' ORDER BY account, number, key) FROM limit_items`: "1 100 l 0 2000000000000000 t, " +
-			"1 100 m 0 2000000000000000 t, 1 103 held 1 2000000000000000 t, 2 100 l 0 2000000000000000 t, 2 100 m 0 2000000000000000 t, 2 103 held 0 2000000000000000 t",
+			"1 100 m 0 2000000000000000 t, 1 103 held 1 2000000000000000 t, 1 106 L 0 2000000000000000 t, 1 106 host:api.example 0 2000000000000000 t, " +
+			"2 100 l 0 2000000000000000 t, 2 100 m 0 2000000000000000 t, 2 103 held 0 2000000000000000 t, 2 106 L 0 2000000000000000 t, 2 106 host:api.example 0 2000000000000000 t",
 		`SELECT string_agg(concat_ws(' ', account, name, job), ', ' ORDER BY account, name, job) FROM secret_uses`:         "1 s 100",
-		`SELECT string_agg(concat_ws(' ', account, number), ', ' ORDER BY account, number) FROM runs WHERE held_due = due`: "1 100, 2 100, 2 103",
+		`SELECT string_agg(concat_ws(' ', account, number), ', ' ORDER BY account, number) FROM runs WHERE held_due = due`: "1 100, 1 106, 2 100, 2 103, 2 106",
 	} {
 		var got string
 		if err := conn.QueryRow(ctx, query).Scan(&got); err != nil || got != want {
