@@ -23,6 +23,7 @@ import (
 type noWatcher struct{}
 
 func (noWatcher) Refresh(context.Context) error                                      { return nil }
+func (noWatcher) Changed()                                                           {}
 func (noWatcher) TakeMails(_ context.Context, _ int64, n int) (taken int, err error) { return n, nil }
 
 // receiver receives the tests of alerts.

@@ -54,7 +54,8 @@ type Failure struct {
 	// Local reports that this machine had run out of descriptors, ports or
 	// memory; the kind is KindInterrupted.
 	Local bool
-	// Unsent reports that nothing was sent; the kind is KindInterrupted.
+	// Unsent reports that nothing was sent; the kind is KindInterrupted, but for e-mails,
+	// which may fail so for any reason.
 	Unsent bool
 	// Final reports that another attempt would fail too; of deliveries only.
 	Final bool

@@ -32,6 +32,7 @@ type AlertStore interface {
 // AlertWatcher tracks alerts; see package watch.
 type AlertWatcher interface {
 	Refresh(ctx context.Context) error
+	Changed()
 	TakeMails(ctx context.Context, account int64, n int) (taken int, err error)
 }
 
@@ -125,10 +126,20 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 		event = audit.AlertCreated
 	}
 	s.Audit.Edited(ctx, owner, event, alertDetail(name, &draft.Definition))
-	if err := s.Watcher.Refresh(ctx); err != nil {
-		return nil, false, err
+	s.refresh(ctx)
+	if err := s.ask(ctx, owner, draft.Mails(), false); err != nil {
+		// The alert is stored. Its record shows who was not asked.
+		s.Consent.Log.Warn("asking for confirmations of alerts by e-mail failed", "account", owner.ID, "error", err)
 	}
-	return alertRecord(a), created, s.ask(ctx, owner, draft.Mails(), false)
+	return alertRecord(a), created, nil
+}
+
+// refresh makes the watcher read what was stored: now, or as soon as the store can be
+// read again.
+func (s *Alerts) refresh(ctx context.Context) {
+	if err := s.Watcher.Refresh(ctx); err != nil {
+		s.Watcher.Changed()
+	}
 }
 
 // ask asks addresses that must confirm, if they may be asked now.
@@ -221,7 +232,8 @@ func (s *Alerts) Delete(ctx context.Context, owner job.Owner, name string) error
 		return err
 	}
 	s.Audit.Edited(ctx, owner, audit.AlertDeleted, name)
-	return s.Watcher.Refresh(ctx)
+	s.refresh(ctx)
+	return nil
 }
 
 // AlertTest is what a receiver of an alert said to a test.

@@ -36,7 +36,7 @@ func (g *Gate) Ask(ctx context.Context, owner job.Owner, addresses []string, byP
 	defer sending.Wait()
 	for _, text := range addresses {
 		address, ok := mailaddress.Parse(text)
-		if !ok || g.PublicURL == nil || g.Mail == nil {
+		if !ok || !reachable(address) || g.PublicURL == nil || g.Mail == nil {
 			continue
 		}
 		required, err := g.required(ctx, owner.Number, address)
@@ -72,16 +72,16 @@ func (g *Gate) change(ctx context.Context, account int64, a mailaddress.Address,
 	return before, changed && err == nil, err
 }
 
-// send sends a question. If the mail server could not be reached, it counts as not
-// asked; if the server has refused the e-mail, it counts, since addresses could be
-// guessed otherwise.
+// send sends a question. If nothing was sent, since the mail server could not be reached
+// or has not responded in time, it counts as not asked; if the server has refused the
+// e-mail, it counts, since addresses could be guessed otherwise.
 func (g *Gate) send(ctx context.Context, owner job.Owner, to mailaddress.Address, token string, before *store.Recipient) {
 	outcome := g.Mail.Send(ctx, to.String(), "confirm_"+uuid.NewString(), g.letter(token))
 	if outcome.Failure == nil {
 		return
 	}
 	g.Log.Warn("asking for a confirmation of alerts by e-mail failed", "account", owner.ID, "error", outcome.Failure.Message)
-	if kind := outcome.Failure.Kind; kind != job.KindConnect && kind != job.KindTLS {
+	if !outcome.Failure.Unsent {
 		return
 	}
 	_, _, err := g.change(context.WithoutCancel(ctx), owner.Number, to, func(m *store.RecipientSnapshot) *store.RecipientChange {
@@ -122,7 +122,7 @@ func hashOf(token string) []byte {
 // Question is a question to the owner of an address, and the answer so far.
 type Question struct {
 	Address string
-	// Asker is the email of the account that asks. Anyone may have entered it.
+	// Asker is the email of the account that asks, or "(deleted)". Anyone may have entered it.
 	Asker string
 	State State // Waiting, Confirmed or Refused
 }
@@ -138,6 +138,9 @@ func (g *Gate) Question(ctx context.Context, token string) (*Question, error) {
 		return nil, err
 	}
 	q := &Question{Address: r.Address, Asker: a.Email, State: Waiting}
+	if !a.DeletedAt.IsZero() {
+		q.Asker = "(deleted)"
+	}
 	switch {
 	case !r.RefusedAt.IsZero():
 		q.State = Refused
@@ -149,32 +152,43 @@ func (g *Gate) Question(ctx context.Context, token string) (*Question, error) {
 
 // Answer records what the owner of an address has chosen: to get the alerts of the
 // account that asks, or no e-mails of any account. It returns a NotFound fault if the
-// link does not work any more.
+// link does not work any more. When the account was deleted, there is nothing to confirm,
+// and what would be stored would stay for ever; a refusal still holds.
 func (g *Gate) Answer(ctx context.Context, token string, confirm bool) error {
 	r, err := g.find(ctx, token)
 	if err != nil {
 		return err
+	}
+	if confirm {
+		_, err := g.account(ctx, r.Account)
+		switch {
+		case fault.CodeOf(err) == fault.NotFound:
+			return errGone
+		case err != nil:
+			return err
+		}
 	}
 	return g.Store.RecipientChange(ctx, r.Account, r.Address, r.Mailbox, time.Time{}, func(m *store.RecipientSnapshot) *store.RecipientChange {
 		return answer(m, hashOf(token), confirm)
 	})
 }
 
+var errGone = fault.New(fault.NotFound, "This link is not known, or it has expired. Nothing is sent to you unless you confirm.")
+
 // find returns the recipient whose link has a token, or a NotFound fault.
 func (g *Gate) find(ctx context.Context, token string) (*store.Recipient, error) {
-	gone := fault.New(fault.NotFound, "This link is not known, or it has expired. Nothing is sent to you unless you confirm.")
 	if len(token) != base64.RawURLEncoding.EncodedLen(tokenBytes) {
-		return nil, gone
+		return nil, errGone
 	}
 	r, err := g.Store.RecipientFind(ctx, hashOf(token))
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
-		return nil, gone
+		return nil, errGone
 	}
 	if err != nil {
 		return nil, err
 	}
 	if r.ConfirmedAt.IsZero() && r.RefusedAt.IsZero() && g.Store.Now().Sub(r.AskedAt) >= store.RecipientLasts {
-		return nil, gone
+		return nil, errGone
 	}
 	return r, nil
 }

@@ -32,7 +32,7 @@ type Mailer interface {
 // Config configures a Gate.
 type Config struct {
 	Store Store
-	// Account returns an account by its number, or a NotFound fault.
+	// Account returns an account by its number, also a deleted one, or a NotFound fault.
 	Account func(ctx context.Context, number int64) (*identity.Account, error)
 	Mail    Mailer
 	// Open: anyone may sign up.
@@ -62,13 +62,22 @@ func (g *Gate) strange(a *identity.Account) bool {
 	return false
 }
 
+// account returns an account by its number, or a NotFound fault if it was deleted.
+func (g *Gate) account(ctx context.Context, number int64) (*identity.Account, error) {
+	a, err := g.Account(ctx, number)
+	if err == nil && !a.DeletedAt.IsZero() {
+		return nil, fault.NoSuch("account")
+	}
+	return a, err
+}
+
 // required reports whether an address must confirm before an account's alerts may send
 // e-mails there.
 func (g *Gate) required(ctx context.Context, account int64, to mailaddress.Address) (bool, error) {
 	if slices.Contains(g.Trusted, to.Domain) {
 		return false, nil
 	}
-	a, err := g.Account(ctx, account)
+	a, err := g.account(ctx, account)
 	return err == nil && g.strange(a), err
 }
 
@@ -92,10 +101,13 @@ func (g *Gate) Unaskable(ctx context.Context, account int64) (func(mailaddress.A
 	}, nil
 }
 
+// reachable reports whether e-mails are sent to an address at all.
+func reachable(a mailaddress.Address) bool { return a.IsPublic() && a.IsASCII() }
+
 // Send sends an e-mail of an account's alert, if its recipient may get it.
 func (g *Gate) Send(ctx context.Context, owner job.Owner, to, id string, letter notify.Letter) job.Outcome {
 	address, ok := mailaddress.Parse(to)
-	if !ok || !address.IsPublic() || !address.IsASCII() {
+	if !ok || !reachable(address) {
 		return blocked("e-mails can't be sent to this address; change the alert")
 	}
 	required, err := g.required(ctx, owner.Number, address)

@@ -29,6 +29,7 @@ type office struct {
 	failure *job.Failure // of the mail server
 	sent    []sentLetter
 	origin  map[int64]identity.Origin // OriginOpen unless given
+	deleted map[int64]bool            // accounts
 }
 
 type sentLetter struct {
@@ -38,7 +39,7 @@ type sentLetter struct {
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
-	o := &office{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), origin: map[int64]identity.Origin{}}
+	o := &office{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), origin: map[int64]identity.Origin{}, deleted: map[int64]bool{}}
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: o.clock})
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +68,9 @@ func (o *office) account(_ context.Context, number int64) (*identity.Account, er
 	a := &identity.Account{Owner: job.Owner{Number: number}, Email: fmt.Sprintf("account%d@example.com", number), Origin: identity.OriginOpen}
 	if origin, ok := o.origin[number]; ok {
 		a.Origin = origin
+	}
+	if o.deleted[number] {
+		a.DeletedAt = o.now
 	}
 	return a, nil
 }
@@ -220,6 +224,8 @@ func TestAsk_NobodyWhoNeedNotConfirm(t *testing.T) {
 	o.wantAsked("of a trusted domain", o.asks(1, true, "ann@trusted.example"), "")
 	o.wantAsked("by the operator's account", o.asks(2, true, "ann@example.net"), "")
 	o.wantAsked("no address", o.asks(1, true, "ann"), "")
+	o.wantAsked("in no domain of the Internet", o.asks(1, true, "ann@localhost", "ann@192.0.2.1"), "")
+	o.wantAsked("an address that not every mail server takes", o.asks(1, true, "jürgen@example.net"), "")
 	o.wantRefusal(1, "ann@trusted.example", "")
 	o.wantRefusal(2, "ann@example.net", "")
 	o.wantRefusal(3, "ann@example.net", "was not asked")
@@ -232,8 +238,10 @@ func TestAsk_NobodyWhoNeedNotConfirm(t *testing.T) {
 func TestAsk_UnreachableMailServerCountsAsNotAsked(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.failure = &job.Failure{Kind: job.KindConnect, Message: "refused"}
+	o.failure = &job.Failure{Kind: job.KindConnect, Message: "refused", Unsent: true}
 	o.wantAsked("without a mail server", o.asks(1, true, "ann@example.net"), "")
+	o.failure = &job.Failure{Kind: job.KindTimeout, Message: "busy", Unsent: true}
+	o.wantAsked("while it is busy", o.asks(1, true, "ann@example.net"), "")
 	o.failure = nil
 	o.wantAsked("with one", o.asks(1, true, "ann@example.net"), "ann@example.net")
 	// A server that refuses the address has been asked about it: that counts.
@@ -293,4 +301,30 @@ func TestAnswer_DecidesWhatIsSent(t *testing.T) {
 	answer(true)
 	o.wantRefusal(1, "ann@example.net", "")
 	o.wantRefusal(2, "ann+x@example.net", "")
+}
+
+// TestAnswer_AfterTheAccountWasDeleted: nothing can be confirmed that would be stored for
+// ever, and a refusal holds.
+func TestAnswer_AfterTheAccountWasDeleted(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.asks(1, true, "ann@example.net")
+	token := o.token()
+	o.deleted[1] = true
+	if err := o.Answer(t.Context(), token, true); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("confirming: %v", err)
+	}
+	if q, err := o.Question(t.Context(), token); err != nil || q.State != Waiting || q.Asker != "(deleted)" {
+		t.Errorf("the question is %+v, %v", q, err)
+	}
+	if err := o.Answer(t.Context(), token, false); err != nil {
+		t.Fatal(err)
+	}
+	o.wantRefusal(1, "ann@example.net", "was deleted")
+	o.origin[2] = identity.OriginKnown
+	o.wantRefusal(2, "ann@example.net", "refused")
+	if err := o.Answer(t.Context(), token, true); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("confirming after a refusal: %v", err)
+	}
+	o.wantRefusal(2, "ann@example.net", "refused")
 }

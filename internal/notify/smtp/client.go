@@ -72,7 +72,8 @@ func New(c Config) (*Client, error) {
 
 // Send sends an e-mail and returns the outcome: a Response with the status 250 if
 // the server has taken it, else a Failure. It is of the kind interrupted if the
-// context was cancelled. The id becomes the Message-ID, so that a repetition can be
+// context was cancelled; Unsent says that nothing of the text was sent and the server has
+// refused nothing. The id becomes the Message-ID, so that a repetition can be
 // recognized.
 func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) job.Outcome {
 	began := time.Now()
@@ -84,6 +85,7 @@ func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) 
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
 		outcome.Failure = ended(ctx, "the mail server is busy with other e-mails")
+		outcome.Failure.Unsent = true
 		return outcome
 	}
 	err := c.send(ctx, to, id, letter)
@@ -91,13 +93,29 @@ func (c *Client) Send(ctx context.Context, to, id string, letter notify.Letter) 
 	switch {
 	case err == nil:
 		outcome.Response = &job.Response{Status: delivered}
+		return outcome
 	case ctx.Err() != nil:
 		outcome.Failure = ended(ctx, "the mail server did not take the e-mail in time")
 	default:
 		c.log.Warn("the mail server did not take an e-mail", "error", err, "id", id)
 		outcome.Failure = failure(err)
 	}
+	outcome.Failure.Unsent = unsent(err)
 	return outcome
+}
+
+// unsent reports whether an e-mail failed before its text was sent, for another reason
+// than that the server has refused it or its recipient.
+func unsent(err error) bool {
+	var send *gomail.SendError
+	if !errors.As(err, &send) {
+		return true // connecting failed, or signing in
+	}
+	switch send.Reason {
+	case gomail.ErrSMTPDataClose, gomail.ErrWriteContent, gomail.ErrSMTPReset, gomail.ErrAmbiguous:
+		return false
+	}
+	return send.ErrorCode() == 0
 }
 
 func (c *Client) send(ctx context.Context, to, id string, letter notify.Letter) error {

@@ -27,13 +27,20 @@ import (
 type mailServer struct {
 	mu      sync.Mutex
 	refusal *gosmtp.SMTPError
+	silent  bool // it says nothing to MAIL
+	done    chan struct{}
 	to      []string
 	letters []string
 }
 
 func (s *mailServer) NewSession(*gosmtp.Conn) (gosmtp.Session, error) { return s, nil }
 
-func (s *mailServer) Mail(string, *gosmtp.MailOptions) error { return nil }
+func (s *mailServer) Mail(string, *gosmtp.MailOptions) error {
+	if s.silent {
+		<-s.done
+	}
+	return nil
+}
 
 func (s *mailServer) Rcpt(to string, _ *gosmtp.RcptOptions) error {
 	s.mu.Lock()
@@ -155,7 +162,7 @@ func TestClient_LettersAddNoHeadersAndNoRecipients(t *testing.T) {
 func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
 	s := &mailServer{refusal: &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 7, 1}, Message: "relay1.internal.example says " + strings.Repeat("no ", 400)}}
 	outcome := s.start(t).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || f.Message != "the mail server did not take the e-mail: it refused it with the status 550" {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || f.Unsent || f.Message != "the mail server did not take the e-mail: it refused it with the status 550" {
 		t.Errorf("the outcome is %+v", outcome)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -166,7 +173,7 @@ func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome = newClient(t, l.Addr(), nil).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect || f.Message != "the mail server did not take the e-mail: it could not be reached" {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect || !f.Unsent || f.Message != "the mail server did not take the e-mail: it could not be reached" {
 		t.Errorf("nobody listens, and the outcome is %+v", outcome)
 	}
 }
@@ -226,9 +233,31 @@ func TestClient_ReturnsWhenItsContextEnds(t *testing.T) {
 			timed, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer stop()
 			outcome = c.Send(timed, "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-			if f := outcome.Failure; f == nil || f.Kind != job.KindTimeout {
+			if f := outcome.Failure; f == nil || f.Kind != job.KindTimeout || !f.Unsent {
 				t.Errorf("an e-mail whose time is over: %+v", outcome)
 			}
 		})
 	}
+}
+
+// TestClient_SaysThatNothingWasSent: an e-mail that waited for others, or whose sender the
+// server has not answered in time.
+func TestClient_SaysThatNothingWasSent(t *testing.T) {
+	s := &mailServer{silent: true, done: make(chan struct{})}
+	c := s.start(t)
+	defer close(s.done)
+	send := func(what string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		outcome := c.Send(ctx, "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
+		if f := outcome.Failure; f == nil || f.Kind != job.KindTimeout || !f.Unsent {
+			t.Errorf("%s: %+v", what, outcome.Failure)
+		}
+	}
+	send("the server is silent")
+	for range maxConnections {
+		c.slots <- struct{}{}
+	}
+	send("all connections are in use")
 }
