@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -41,4 +42,27 @@ func recordOf(e *store.Encrypted) string {
 		return headerRecord(e.Account.ID, e.Name, e.Hosts, e.HTTP)
 	}
 	return signingRecord(e.Account.ID, e.CreatedAt.UnixMicro())
+}
+
+// openHeader decrypts a header secret, and returns whether it may be sent over http. A
+// node of a version that knows no such secrets replaces the value of one and leaves its
+// http as it was: that value is bound to the record without http, and for https only.
+func (k *Keyring) openHeader(account uuid.UUID, name string, hosts []string, http bool, value string) (string, bool, error) {
+	text, err := k.Open(headerRecord(account, name, hosts, http), value)
+	if http && errors.Is(err, errDamaged) {
+		http = false
+		text, err = k.Open(headerRecord(account, name, hosts, http), value)
+	}
+	return text, http, err
+}
+
+// openStored decrypts a stored value, and returns the record that it is bound to.
+func (k *Keyring) openStored(e *store.Encrypted) (text, record string, err error) {
+	if e.Name == "" {
+		record = recordOf(e)
+		text, err = k.Open(record, e.Value)
+		return text, record, err
+	}
+	text, http, err := k.openHeader(e.Account.ID, e.Name, e.Hosts, e.HTTP, e.Value)
+	return text, headerRecord(e.Account.ID, e.Name, e.Hosts, http), err
 }

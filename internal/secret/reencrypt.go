@@ -75,15 +75,15 @@ func (w *reencryption) replace(ctx context.Context, found []store.Encrypted) err
 			w.unknown[id] = true
 			continue
 		}
-		text := e.Value
+		text, record := e.Value, recordOf(&e)
 		if id != "" {
 			var err error
-			if text, err = w.keys.Open(recordOf(&e), e.Value); err != nil {
+			if text, record, err = w.keys.openStored(&e); err != nil {
 				w.report.Unreadable++
 				continue
 			}
 		}
-		value, err := w.keys.Seal(recordOf(&e), text)
+		value, err := w.keys.Seal(record, text)
 		if err != nil {
 			return err
 		}

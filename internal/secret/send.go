@@ -208,10 +208,8 @@ func (s *sending) read(ctx context.Context, names []string, target string) (map[
 			return nil, nil, failed("the secret " + name + " does not exist")
 		case !slices.Contains(h.Hosts, job.Host(target)):
 			return nil, nil, failed("the secret " + name + " may not be sent to " + job.Host(target))
-		case job.IsPlainHTTP(target) && !h.HTTP:
-			return nil, nil, failed("the secret " + name + " may be sent over https only")
 		}
-		value, failure := s.value(ctx, h)
+		value, failure := s.value(ctx, h, job.IsPlainHTTP(target))
 		if failure != nil {
 			return nil, nil, failure
 		}
@@ -220,11 +218,19 @@ func (s *sending) read(ctx context.Context, names []string, target string) (map[
 	return values, hosts, nil
 }
 
-// value decrypts a secret, and exchanges credentials for a token.
-func (s *sending) value(ctx context.Context, h *identity.HeaderSecret) (string, *job.Failure) {
+// value decrypts a secret, and exchanges credentials for a token. plain is whether it is
+// sent over http.
+func (s *sending) value(ctx context.Context, h *identity.HeaderSecret, plain bool) (string, *job.Failure) {
+	overHTTPS := failed("the secret " + h.Name + " may be sent over https only")
+	if plain && !h.HTTP {
+		return "", overHTTPS
+	}
 	c, err := s.vault.open(s.owner, h)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", failed("the secret " + h.Name + " can't be decrypted: " + err.Error())
+	case plain && !c.http:
+		return "", overHTTPS
 	}
 	if c.OAuth2 == nil {
 		s.hide(c.Value)

@@ -29,6 +29,7 @@ const (
 type content struct {
 	Value  string       `json:"value,omitempty"`
 	OAuth2 *credentials `json:"oauth2,omitempty"`
+	http   bool         // whether it may be sent over http
 }
 
 // credentials are OAuth2 client credentials (RFC 6749, section 4.4).

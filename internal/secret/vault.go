@@ -215,11 +215,11 @@ func (c *Checker) Err() error {
 
 // open decrypts a secret.
 func (v *Vault) open(owner job.Owner, s *identity.HeaderSecret) (*content, error) {
-	text, err := v.Keys.Open(headerRecord(owner.ID, s.Name, s.Hosts, s.HTTP), s.Value)
+	text, http, err := v.Keys.openHeader(owner.ID, s.Name, s.Hosts, s.HTTP, s.Value)
 	if err != nil {
 		return nil, err
 	}
-	c := &content{}
+	c := &content{http: http}
 	if err := json.Unmarshal([]byte(text), c); err != nil {
 		return nil, errors.New("its content can't be read")
 	}

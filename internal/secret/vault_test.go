@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // shelf is a store of secrets in memory.
@@ -179,6 +180,46 @@ func TestVault_SendsNothingWithoutItsSecret(t *testing.T) {
 	}
 	if len(w.net.requests) > 0 {
 		t.Errorf("%d requests were sent", len(w.net.requests))
+	}
+}
+
+// TestVault_ReplacedByAnEarlierVersion: a value that a version without http has put in
+// place of one for http is sent over https only, and is encrypted anew as such.
+func TestVault_ReplacedByAnEarlierVersion(t *testing.T) {
+	w := newWorld(t, func(context.Context, execute.Request) job.Outcome { return reply(200, "") })
+	hosts := []string{"api.example.com"}
+	w.put("old", `{"value":"value-of-a","hosts":["api.example.com"],"http":true}`)
+	stored := w.shelf.secrets["old"]
+	sendHTTP := func() *job.Failure {
+		return w.vault.Do(w.Context(), owner, execute.Request{
+			Method: "GET", URL: "http://api.example.com/x", Timeout: time.Second, Header: []execute.Field{{Name: "x-key", Value: "{{secret.old}}"}},
+		}).Failure
+	}
+	if f := sendHTTP(); f != nil {
+		t.Fatalf("as made, over http: %+v", f)
+	}
+	var err error
+	if stored.Value, err = w.vault.Keys.Seal(headerRecord(owner.ID, "old", hosts, false), `{"value":"value-of-b"}`); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.do("{{secret.old}}"); o.Failure != nil || w.net.requests[len(w.net.requests)-1].Header[0].Value != "value-of-b" {
+		t.Errorf("replaced, over https: %+v", o.Failure)
+	}
+	if f := sendHTTP(); f == nil || f.Kind != job.KindSecret || !strings.Contains(f.Message, "over https only") {
+		t.Errorf("replaced, over http: %+v", f)
+	}
+	e := store.Encrypted{Account: owner, Name: "old", Hosts: hosts, HTTP: true, Value: stored.Value}
+	text, record, err := w.vault.Keys.openStored(&e)
+	if err != nil || text != `{"value":"value-of-b"}` || record != headerRecord(owner.ID, "old", hosts, false) {
+		t.Errorf("opened to be encrypted anew: %q, %q, %v", text, record, err)
+	}
+	// What was made for https does not become one for http, and the other way round.
+	e.HTTP = false
+	if e.Value, err = w.vault.Keys.Seal(headerRecord(owner.ID, "old", hosts, true), "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.vault.Keys.openStored(&e); !errors.Is(err, errDamaged) {
+		t.Errorf("a value for http, stored as one for https: %v", err)
 	}
 }
 
