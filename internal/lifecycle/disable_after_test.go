@@ -54,11 +54,16 @@ func TestCancel_DoesNotCountAsAFailure(t *testing.T) {
 }
 
 func TestEnable_CountsFailuresAnew(t *testing.T) {
+	const noEnd = `{"url":"https://x","repeat_every":3600}`
 	for _, c := range []struct {
 		args           string
+		ended          job.End
 		failures, want int64
-	}{{endsAfter3, 3, 0}, {endsAfter3, 5, 0}, {endsAfter3, 2, 2}, {`{"url":"https://x","repeat_every":3600}`, 3, 3}} {
-		s := &job.Schedule{FirstDue: due, DisabledAt: due, Ended: job.EndedFailures, Failures: c.failures, FailingSince: due, Failure: "500", Args: rawjson.Value(c.args)}
+	}{
+		{endsAfter3, job.EndedFailures, 3, 0}, {endsAfter3, "", 5, 0}, {endsAfter3, "", 2, 2}, {noEnd, "", 3, 3},
+		{endsAfter3, job.EndedFailures, 2, 0}, {noEnd, job.EndedFailures, 3, 0}, // disable_after was raised or removed before
+	} {
+		s := &job.Schedule{FirstDue: due, DisabledAt: due, Ended: c.ended, Failures: c.failures, FailingSince: due, Failure: "500", Args: rawjson.Value(c.args)}
 		changes, err := Enable(&store.Snapshot{Now: due.Add(time.Minute), Schedule: s})
 		if err != nil {
 			t.Fatal(err)

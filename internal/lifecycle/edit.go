@@ -62,7 +62,9 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 			s.Document = e.Document
 		}
 		s.Revision++
-		s.Ended = ""
+		if s.Ended != job.EndedFailures { // enabling must begin to count anew, whatever disable_after is then
+			s.Ended = ""
+		}
 		c := &store.Changes{
 			Schedule: &s, UpdateDefinition: true,
 			Revisions: []job.Revision{job.NewRevision(s.ID, s.Owner, s.Revision, m.Now, by, e.Changes)},

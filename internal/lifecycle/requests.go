@@ -129,7 +129,7 @@ func Enable(m *store.Snapshot) (*store.Changes, error) {
 		return nil, err
 	}
 	p := planOf(&s)
-	if p != nil && p.spec.DisableAfter > 0 && s.Failures >= p.spec.DisableAfter {
+	if s.Ended == job.EndedFailures || p != nil && p.spec.DisableAfter > 0 && s.Failures >= p.spec.DisableAfter {
 		s.Failures, s.FailingSince, s.Failure = 0, time.Time{}, "" // disable_after counts anew
 	}
 	s.Ended = ""

@@ -15,7 +15,7 @@ func TestScheduleEnd_AfterFailuresInARow(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
 	failing := harness.Status(500)
-	target.RespondOnce(failing, harness.Status(200), failing, failing, failing, failing)
+	target.RespondOnce(failing, harness.Status(200), failing, failing, failing, failing, failing, failing, failing)
 	first := create(a.Client, `{"repeat_every":1,"disable_after":2,"retries":0,"url":"`+target.URL+`"}`)
 	path := schedulePath(first)
 	wantEnded(t, a.Client, first, "failures")
@@ -35,6 +35,13 @@ func TestScheduleEnd_AfterFailuresInARow(t *testing.T) {
 	harness.Eventually(t, soon, "the second end", func() bool { return !a.Get(path).Want(200).Data().Get("disabled_at").IsNull() })
 	if n := len(target.Hits()); n != 6 {
 		t.Errorf("%d runs, want two more", n)
+	}
+	// Also if disable_after is raised before.
+	a.Do("PATCH", path, `{"disable_after":3}`).Want(200)
+	a.Post(path+"/enable", nil).Want(200)
+	harness.Eventually(t, soon, "the third end", func() bool { return !a.Get(path).Want(200).Data().Get("disabled_at").IsNull() })
+	if n := len(target.Hits()); n != 9 {
+		t.Errorf("%d runs, want three more", n)
 	}
 	a.Do("PATCH", path, `{"disable_after":null}`).Want(200)
 	wantSame(t, "args", a.Get(path).Want(200).Data().Get("args.disable_after"), ``)
