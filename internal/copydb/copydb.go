@@ -100,7 +100,7 @@ func copyLimits(ctx context.Context, from, to Store) error {
 		var limits []store.Limit
 		limits, err = from.LimitList(ctx, accounts[i].Owner, "", limit.MaxPerAccount)
 		for k := 0; err == nil && k < len(limits); k++ {
-			_, err = to.LimitPut(ctx, accounts[i].Owner, limits[k], false)
+			_, err = to.LimitPut(ctx, accounts[i].Owner, limits[k], store.PutAlways)
 		}
 	}
 	if err != nil {

@@ -18,7 +18,7 @@ type Store interface {
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]store.Limit, error)
-	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (created bool, err error)
+	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error)
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)

@@ -174,7 +174,7 @@ func (f *filler) secrets(owner job.Owner) {
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
 			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, HTTP: name == "two", Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
-		}, false)
+		}, store.PutAlways)
 		f.ok(err)
 	}
 }
@@ -185,7 +185,7 @@ func (f *filler) alerts(owner job.Owner) {
 	for _, name := range []string{"one", "Two"} {
 		_, err := f.s.AlertPut(f.ctx, &store.Alert{
 			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
-		}, false)
+		}, store.PutAlways)
 		f.ok(err)
 	}
 }
@@ -193,7 +193,7 @@ func (f *filler) alerts(owner job.Owner) {
 func (f *filler) limits(owner job.Owner) {
 	f.Helper()
 	for i, key := range []string{"a", "b", "host:example.com"} {
-		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key, Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, false)
+		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key, Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, store.PutAlways)
 		f.ok(err)
 	}
 }

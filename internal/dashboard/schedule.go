@@ -179,7 +179,7 @@ func (s *Server) clearState(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Service.ClearState(c.r.Context(), c.owner(), id); err != nil {
+	if _, err := s.Service.ClearState(c.r.Context(), c.owner(), id, service.Match{}); err != nil {
 		return err
 	}
 	return c.redirect("/schedules/%s?done=cleared", id)

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var secretRoutes = []route{
@@ -65,7 +66,7 @@ func (s *Server) refuseSecret(c *call, refused error) error {
 
 func (s *Server) putSecret(c *call) error {
 	name := strings.TrimSpace(c.r.PostForm.Get("name"))
-	_, created, err := s.Secrets.Put(c.r.Context(), c.owner(), name, secretBody(c.r.PostForm), false, c.actor())
+	_, created, err := s.Secrets.Put(c.r.Context(), c.owner(), name, secretBody(c.r.PostForm), service.Match{}.PutIf(), c.actor())
 	switch {
 	case err != nil:
 		return s.refuseSecret(c, err)

@@ -58,7 +58,11 @@ func (s *Server) putAlert(c *call) error {
 }
 
 func (s *Server) deleteAlert(c *call) error {
-	if _, err := c.untagged("alert"); err != nil {
+	err := c.untaggedDelete("alert", func() error {
+		_, err := s.Alerts.Get(c.r.Context(), c.owner, c.r.PathValue("name"))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.Alerts.Delete(c.r.Context(), c.owner, c.r.PathValue("name")); err != nil {

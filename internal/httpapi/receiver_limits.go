@@ -70,7 +70,11 @@ func (s *Server) putLimit(c *call) error {
 }
 
 func (s *Server) deleteLimit(c *call) error {
-	if _, err := c.untagged("limit"); err != nil {
+	err := c.untaggedDelete("limit", func() error {
+		_, err := s.Service.Limit(c.r.Context(), c.owner, c.r.PathValue("key"))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.Service.DeleteLimit(c.r.Context(), c.owner, c.r.PathValue("key")); err != nil {

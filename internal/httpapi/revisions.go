@@ -30,14 +30,31 @@ func conditions(header http.Header) service.Match {
 	return m
 }
 
-// untagged reads the conditions of a call that changes something without an ETag, which
-// exists if the change is not a PUT. It returns a Stale fault if If-Match names tags.
+// untagged reads the conditions of a call that changes something without an ETag. It
+// returns a Stale fault if If-Match names tags, or excludes what If-None-Match requires.
 func (c *call) untagged(thing string) (service.Match, error) {
 	m := conditions(c.r.Header)
 	if m.Given && !m.Any {
 		return m, fault.New(fault.Stale, "a "+thing+" has no ETag, so If-Match can't match; nothing was changed, leave it out")
 	}
+	if m.Any && m.None {
+		return m, fault.New(fault.Stale, "If-Match requires that there is a "+thing+", If-None-Match that there is none; nothing was changed, send one of them")
+	}
 	return m, nil
+}
+
+// untaggedDelete reads the conditions of a call that deletes something without an ETag,
+// and returns a fault if they do not hold. exists looks for it, and returns a NotFound
+// fault if there is none.
+func (c *call) untaggedDelete(thing string, exists func() error) error {
+	m, err := c.untagged(thing)
+	if err != nil || !m.None {
+		return err
+	}
+	if err := exists(); err != nil {
+		return err
+	}
+	return m.Check(thing, true)
 }
 
 // matching returns whether there is a header If-Match, whether it is *, and its

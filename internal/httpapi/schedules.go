@@ -203,11 +203,12 @@ func (s *Server) deleteSchedule(c *call) error {
 }
 
 func (s *Server) deleteState(c *call) error {
-	if _, err := c.untagged("$state"); err != nil {
+	match, err := c.untagged("$state")
+	if err != nil {
 		return err
 	}
 	return s.withoutContent(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
-		_, err := s.Service.ClearState(ctx, owner, id)
+		_, err := s.Service.ClearState(ctx, owner, id, match)
 		return err
 	})
 }

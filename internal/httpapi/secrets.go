@@ -44,7 +44,7 @@ func (s *Server) putHeaderSecret(c *call) error {
 	if err != nil {
 		return withoutBody(err)
 	}
-	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, match.None, c.actor())
+	stored, created, err := s.Secrets.Put(c.r.Context(), c.owner, c.r.PathValue("name"), body, match.PutIf(), c.actor())
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,11 @@ func withoutBody(err error) error {
 }
 
 func (s *Server) deleteHeaderSecret(c *call) error {
-	if _, err := c.untagged("secret"); err != nil {
+	err := c.untaggedDelete("secret", func() error {
+		_, err := s.Secrets.Get(c.r.Context(), c.owner, c.r.PathValue("name"))
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	if err := s.Secrets.Delete(c.r.Context(), c.owner, c.r.PathValue("name"), c.actor()); err != nil {

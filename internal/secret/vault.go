@@ -18,11 +18,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/placeholder"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // Records is what a Vault needs of a store.
 type Records interface {
-	SecretPut(ctx context.Context, s *identity.HeaderSecret, onlyNew bool) (created bool, err error)
+	SecretPut(ctx context.Context, s *identity.HeaderSecret, putIf store.PutIf) (created bool, err error)
 	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error)
@@ -73,9 +74,9 @@ func needsKey() error {
 	}})
 }
 
-// Put stores a secret from the body of a request and reports whether it is new. With
-// onlyNew it returns a Stale fault if the secret exists.
-func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, onlyNew bool, by audit.Actor) (*identity.HeaderSecret, bool, error) {
+// Put stores a secret from the body of a request and reports whether it is new. It
+// returns a Stale fault if the condition putIf does not hold.
+func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, putIf store.PutIf, by audit.Actor) (*identity.HeaderSecret, bool, error) {
 	if v.Keys == nil {
 		return nil, false, needsKey()
 	}
@@ -93,7 +94,7 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 	}
 	now := v.Now().Truncate(time.Microsecond)
 	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now, UpdatedAt: now}
-	created, err := v.Records.SecretPut(ctx, s, onlyNew)
+	created, err := v.Records.SecretPut(ctx, s, putIf)
 	if err != nil {
 		return nil, false, err
 	}

@@ -43,7 +43,7 @@ func (s *shelf) CompletionSeal(_ context.Context, token job.TokenHash, sealed []
 	return s.err
 }
 
-func (s *shelf) SecretPut(_ context.Context, h *identity.HeaderSecret, _ bool) (bool, error) {
+func (s *shelf) SecretPut(_ context.Context, h *identity.HeaderSecret, _ store.PutIf) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, known := s.secrets[h.Name]
@@ -115,7 +115,7 @@ func newWorld(t *testing.T, respond func(context.Context, execute.Request) job.O
 
 func (w *world) put(name, body string) {
 	w.Helper()
-	if _, _, err := w.vault.Put(w.Context(), owner, name, rawjson.Value(body), false, audit.Actor{}); err != nil {
+	if _, _, err := w.vault.Put(w.Context(), owner, name, rawjson.Value(body), store.PutAlways, audit.Actor{}); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -240,7 +240,7 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		`{"oauth2":5,"hosts":["a.example"]}`:                  "#/oauth2",
 		`{"oauth2":{"token_url":"http://a.example","client_id":5,"client_secret":"` + long + `","scpe":1},"hosts":["a.example"]}`: "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/oauth2/scpe",
 	} {
-		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), false, audit.Actor{})
+		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), store.PutAlways, audit.Actor{})
 		var pointers []string
 		for _, p := range fault.ProblemsOf(err) {
 			pointers = append(pointers, p.Pointer)
@@ -253,7 +253,7 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a b", "ä", "-a", strings.Repeat("a", 65)} {
-		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), false, audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
+		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), store.PutAlways, audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 type AlertStore interface {
 	Now() time.Time
 	ScheduleGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error)
-	AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error)
+	AlertPut(ctx context.Context, a *store.Alert, putIf store.PutIf) (created bool, err error)
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*store.Alert, error)
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	AlertStates(ctx context.Context, owner job.Owner, limit int) ([]store.AlertState, error)
@@ -86,8 +86,8 @@ func alertRecord(a *store.Alert) *Alert {
 	return &Alert{Name: a.Name, Definition: a.Definition, InsertedAt: a.InsertedAt, UpdatedAt: a.UpdatedAt}
 }
 
-// Put creates an alert or replaces its definition. Only match.None is a condition:
-// alerts have no revisions.
+// Put creates an alert or replaces its definition. The condition is match.PutIf: alerts
+// have no revisions.
 func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (record *Alert, created bool, err error) {
 	if !alert.IsName(name) {
 		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
@@ -115,7 +115,7 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 	if draft.Late {
 		a.LateBy = draft.LateBy
 	}
-	if created, err = s.Store.AlertPut(ctx, a, match.None); err != nil {
+	if created, err = s.Store.AlertPut(ctx, a, match.PutIf()); err != nil {
 		if fault.CodeOf(err) == fault.Invalid {
 			err = fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't be stored: " + err.Error()}})
 		}

@@ -29,7 +29,7 @@ var errDown = errors.New("the store is down")
 
 func (f *failsAfterPut) Now() time.Time { return time.Unix(0, 0) }
 
-func (f *failsAfterPut) AlertPut(context.Context, *store.Alert, bool) (bool, error) {
+func (f *failsAfterPut) AlertPut(context.Context, *store.Alert, store.PutIf) (bool, error) {
 	f.puts++
 	return true, nil
 }

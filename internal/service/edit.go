@@ -27,11 +27,27 @@ type Match struct {
 // conditional reports whether there are records that don't match.
 func (m Match) conditional() bool { return m.Given || m.None }
 
-// holds returns a Stale fault if a record with a revision does not match; 0 is no
+// PutIf returns the condition for storing a record without revisions. It must not be Any
+// and None at once.
+func (m Match) PutIf() store.PutIf {
+	switch {
+	case m.None:
+		return store.PutIfNew
+	case m.Any:
+		return store.PutIfThere
+	}
+	return store.PutAlways
+}
+
+// Check returns a Stale fault if a thing without revisions, which exists or not, does not
+// match.
+func (m Match) Check(thing string, exists bool) error { return m.PutIf().Check(thing, exists) }
+
+// holds returns a Stale fault if a thing with a revision does not match; 0 is no
 // record.
-func (m Match) holds(revision int64) error {
+func (m Match) holds(thing string, revision int64) error {
 	if m.None && revision > 0 {
-		return store.Exists("schedule")
+		return store.Exists(thing)
 	}
 	if !m.Given || m.Any && revision > 0 || slices.Contains(m.Revisions, revision) {
 		return nil
@@ -50,6 +66,7 @@ const editTries = 4
 type editing[R any] struct {
 	read     func(R) (*job.Edit, error) // computes the edit
 	revision func(R) int64
+	thing    string // what R is
 	match    Match
 
 	edit *job.Edit
@@ -58,7 +75,7 @@ type editing[R any] struct {
 
 // prepare computes the edit for a record.
 func (e *editing[R]) prepare(record R) {
-	if e.err = e.match.holds(e.revision(record)); e.err == nil {
+	if e.err = e.match.holds(e.thing, e.revision(record)); e.err == nil {
 		e.edit, e.err = e.read(record)
 	}
 }
@@ -80,6 +97,7 @@ func (e *editing[R]) current(record R, must bool) bool {
 func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, match Match) (*job.Job, error) {
 	now := s.Store.Now()
 	e := &editing[*job.Job]{
+		thing: "job",
 		match: match, revision: func(j *job.Job) int64 { return j.Revision },
 		read: func(j *job.Job) (*job.Edit, error) {
 			if j.State != job.Available {
@@ -182,7 +200,7 @@ func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.
 }
 
 func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {
-	e := &editing[*job.Schedule]{match: match, read: read, revision: func(found *job.Schedule) int64 { return found.Revision }}
+	e := &editing[*job.Schedule]{thing: "schedule", match: match, read: read, revision: func(found *job.Schedule) int64 { return found.Revision }}
 	for try := 1; ; try++ {
 		found, err := s.Store.ScheduleGet(ctx, owner, id)
 		if err != nil {

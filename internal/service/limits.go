@@ -30,8 +30,8 @@ func (c *limitChecker) has(key string) bool {
 	return err != nil || len(defined) > 0
 }
 
-// SetLimit defines or replaces one of the owner's limits from a request's body. Only
-// match.None is a condition: limits have no revisions.
+// SetLimit defines or replaces one of the owner's limits from a request's body. The
+// condition is match.PutIf: limits have no revisions.
 func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (l limit.Record, created bool, err error) {
 	key, valid := job.LimitKey(key)
 	if !valid {
@@ -41,7 +41,7 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 	if l.Limit, err = readLimit(body); err != nil {
 		return l, false, err
 	}
-	if created, err = s.Store.LimitPut(ctx, owner, l, match.None); err != nil {
+	if created, err = s.Store.LimitPut(ctx, owner, l, match.PutIf()); err != nil {
 		return l, false, err
 	}
 	event := audit.LimitChanged

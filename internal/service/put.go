@@ -61,7 +61,7 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 		return nil, err
 	}
 	results, err := s.putAll(ctx, owner, []Put{{Key: key, Draft: draft}}, putOptions{check: func(h *store.Holders) error {
-		return match.holds(revisionOf(h.Keys[0].Schedule))
+		return match.holds("schedule", revisionOf(h.Keys[0].Schedule))
 	}})
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *Service) matchKey(ctx context.Context, owner job.Owner, key string, mat
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return err
 	}
-	return match.holds(revisionOf(found))
+	return match.holds("schedule", revisionOf(found))
 }
 
 func revisionOf(s *job.Schedule) int64 {

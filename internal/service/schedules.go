@@ -12,27 +12,32 @@ import (
 )
 
 // SetState replaces a schedule's $state with an object of at most job.MaxState
-// bytes. A run under way that sets members of $state adds them to the new one. Only
-// match.None is a condition, on the $state.
+// bytes. A run under way that sets members of $state adds them to the new one. The
+// condition is match.PutIf, on the $state.
 func (s *Service) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
 	state, err := job.ReadState(body)
 	if err != nil {
 		return nil, err
 	}
-	exists := false
+	return s.changeState(ctx, owner, id, state, match)
+}
+
+// ClearState removes a schedule's $state; its runs then see an empty one. The condition
+// is match.PutIf, on the $state.
+func (s *Service) ClearState(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
+	return s.changeState(ctx, owner, id, nil, match)
+}
+
+func (s *Service) changeState(ctx context.Context, owner job.Owner, id uuid.UUID, state rawjson.Value, match Match) (*job.Schedule, error) {
+	var stale error
 	changed, err := s.changeSchedule(ctx, owner, id, func(m *store.Snapshot) *store.Changes {
-		if exists = match.None && m.Schedule.State != nil; exists {
+		if stale = match.Check("$state", m.Schedule.State != nil); stale != nil {
 			return nil
 		}
 		return lifecycle.SetState(state)(m)
 	})
-	if err == nil && exists {
-		err = store.Exists("$state")
+	if err == nil {
+		err = stale
 	}
 	return changed, err
-}
-
-// ClearState removes a schedule's $state; its runs then see an empty one.
-func (s *Service) ClearState(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
-	return s.changeSchedule(ctx, owner, id, lifecycle.SetState(nil))
 }

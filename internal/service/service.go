@@ -165,7 +165,7 @@ func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref, match
 	cancelled, stale := false, error(nil)
 	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
-		if stale = match.holds(snapshot.Job.Revision); stale != nil {
+		if stale = match.holds("job", snapshot.Job.Revision); stale != nil {
 			cancelled = false
 			return nil
 		}
@@ -207,7 +207,7 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match
 	changed, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
 		cancelled, edited = false, ""
-		if stale = match.holds(snapshot.Schedule.Revision); stale != nil {
+		if stale = match.holds("schedule", snapshot.Schedule.Revision); stale != nil {
 			return nil
 		}
 		changes := how(c.hasStarted)(snapshot)
@@ -240,7 +240,7 @@ func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID, mat
 	var refused error
 	edited := false
 	enabled, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {
-		if refused = match.holds(snapshot.Schedule.Revision); refused == nil {
+		if refused = match.holds("schedule", snapshot.Schedule.Revision); refused == nil {
 			c, refused = lifecycle.Enable(snapshot)
 		}
 		edited = c != nil && refused == nil

@@ -150,9 +150,9 @@ type LateRange struct{ Min, Max time.Duration }
 type Alerts interface {
 	// AlertPut creates an alert or replaces its definition; an equal one changes
 	// nothing. It sets InsertedAt and UpdatedAt. It returns an Invalid fault if
-	// it would exceed MaxAlerts or MaxAlertBytes, and Exists if there is one already
-	// and onlyNew is set.
-	AlertPut(ctx context.Context, a *Alert, onlyNew bool) (created bool, err error)
+	// it would exceed MaxAlerts or MaxAlertBytes, and the
+	// fault of putIf.Check if the condition does not hold.
+	AlertPut(ctx context.Context, a *Alert, putIf PutIf) (created bool, err error)
 	// AlertGet returns one of the owner's alerts, or a NotFound fault.
 	AlertGet(ctx context.Context, owner job.Owner, name string) (*Alert, error)
 	// AlertList returns the owner's alerts in order of their names.

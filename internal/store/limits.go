@@ -68,9 +68,9 @@ type LimitStart struct {
 // Limits stores the limits for receivers.
 type Limits interface {
 	// LimitPut stores an owner's limit. It returns a TooMany fault if the owner
-	// would have more than limit.MaxPerAccount, and Exists if there is one already and
-	// onlyNew is set.
-	LimitPut(ctx context.Context, owner job.Owner, l Limit, onlyNew bool) (created bool, err error)
+	// would have more than limit.MaxPerAccount, and the fault of putIf.Check
+	// if the condition does not hold.
+	LimitPut(ctx context.Context, owner job.Owner, l Limit, putIf PutIf) (created bool, err error)
 	// LimitGet returns one of the owner's limits with its use, or a NotFound fault.
 	LimitGet(ctx context.Context, owner job.Owner, key string) (*LimitUse, error)
 	// LimitList returns up to limit of the owner's limits after a key, in order of

@@ -34,8 +34,9 @@ type HeaderSecrets interface {
 	// SecretPut stores a header secret or replaces the one with its name, whose
 	// CreatedAt it keeps and returns in s. It reports whether the secret is new,
 	// and returns an Invalid fault if the account would have more than
-	// identity.MaxHeaderSecrets, and Exists if there is one already and onlyNew is set.
-	SecretPut(ctx context.Context, s *identity.HeaderSecret, onlyNew bool) (created bool, err error)
+	// identity.MaxHeaderSecrets, and the fault of putIf.Check if the
+	// condition does not hold.
+	SecretPut(ctx context.Context, s *identity.HeaderSecret, putIf PutIf) (created bool, err error)
 	// SecretsNamed returns the header secrets of an account with the given names,
 	// in no order, without those that don't exist.
 	SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error)

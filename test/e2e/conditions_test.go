@@ -28,6 +28,9 @@ func TestConditions_OfJobs(t *testing.T) {
 	wantETag(t, "a cancel", answer, 2) // it raises no revision
 	wantETag(t, "the cancelled job", a.Get(jobPath(job)).Want(200), 2)
 	a.Post(jobPath(job)+"/cancel", nil, ifMatch(`"1"`)).WantProblem(412)
+	if detail := a.Post(jobPath(job)+"/cancel", nil, ifNew()).WantProblem(412).JSON.Get("detail").Str(); !strings.HasPrefix(detail, "the job exists") {
+		t.Errorf("a cancel if there is no job: %s", detail)
+	}
 	a.Post(jobPath(job)+"/cancel", nil, ifMatch(`*`)).Want(200)
 	other := account(t)
 	other.Post(jobPath(job)+"/cancel", nil, ifMatch(`"2"`)).WantProblem(404)
@@ -75,6 +78,8 @@ func TestConditions_PutCreatesOnly(t *testing.T) {
 		"/api/alerts/a":        {`{"on":["failed"],"to":[{"slack":"https://example.com/"}]}`, `{"on":["late"],"to":[{"slack":"https://example.com/"}]}`},
 		"/api/secrets/s":       {`{"value":"a","hosts":["example.com"]}`, `{"value":"b","hosts":["example.org"]}`},
 	} {
+		a.Do("PUT", path, bodies[0], ifMatch(`*`)).WantProblem(412)
+		a.Get(path).WantProblem(404)
 		a.Do("PUT", path, bodies[0], ifNew()).Want(201)
 		stored := shown(path)
 		for _, body := range bodies {
@@ -87,20 +92,28 @@ func TestConditions_PutCreatesOnly(t *testing.T) {
 			continue
 		}
 		a.Do("PUT", path, bodies[1], ifMatch(`"1"`)).WantProblem(412)
+		a.Do("PUT", path, bodies[1], ifMatch(`*`), ifNew()).WantProblem(412)
 		a.Do("DELETE", path, nil, ifMatch(`"1"`)).WantProblem(412)
+		a.Do("DELETE", path, nil, ifNew()).WantProblem(412)
 		if got := shown(path); got != stored {
 			t.Errorf("%s is %s, want %s", path, got, stored)
 		}
 		a.Do("PUT", path, bodies[1], ifMatch(`*`)).Want(200)
 		a.Do("DELETE", path, nil, ifMatch(`*`)).Want(204)
+		a.Do("DELETE", path, nil, ifNew()).WantProblem(404)
 	}
 	id := a.Get("/api/schedules/key:k").Want(200).Data().Get("id").Str()
 	a.Do("PUT", "/api/schedules/"+id, schedule, ifNew()).WantProblem(412)
 	state := "/api/schedules/" + id + "/state"
+	a.Do("PUT", state, `{"n":0}`, ifMatch(`*`)).WantProblem(412)
+	a.Do("DELETE", state, nil, ifMatch(`*`)).WantProblem(412)
+	a.Do("DELETE", state, nil, ifNew()).Want(204)
 	a.Do("PUT", state, `{"n":1}`, ifNew()).Want(200)
 	a.Do("PUT", state, `{"n":2}`, ifNew()).WantProblem(412)
 	wantSame(t, "state", a.Get(state).Want(200).Data().Get("state"), `{"n":1}`)
-	a.Do("DELETE", state, nil).Want(204)
+	a.Do("DELETE", state, nil, ifNew()).WantProblem(412)
+	a.Do("PUT", state, `{"n":2}`, ifMatch(`*`)).Want(200)
+	a.Do("DELETE", state, nil, ifMatch(`*`)).Want(204)
 	a.Do("PUT", state, `{"n":3}`, ifNew()).Want(200)
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // AlertPut implements store.Store.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (bool, error) {
-	return get(ctx, s, "AlertPut", func() (bool, error) { return s.Store.AlertPut(ctx, a, onlyNew) })
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, putIf store.PutIf) (bool, error) {
+	return get(ctx, s, "AlertPut", func() (bool, error) { return s.Store.AlertPut(ctx, a, putIf) })
 }
 
 // AlertGet implements store.Store.

@@ -9,8 +9,8 @@ import (
 )
 
 // LimitPut implements store.Store.
-func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (bool, error) {
-	return get(ctx, s, "LimitPut", func() (bool, error) { return s.Store.LimitPut(ctx, owner, l, onlyNew) })
+func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (bool, error) {
+	return get(ctx, s, "LimitPut", func() (bool, error) { return s.Store.LimitPut(ctx, owner, l, putIf) })
 }
 
 // LimitGet implements store.Store.

@@ -8,8 +8,8 @@ import (
 )
 
 // SecretPut implements store.Store.
-func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew bool) (bool, error) {
-	return get(ctx, s, "SecretPut", func() (bool, error) { return s.Store.SecretPut(ctx, h, onlyNew) })
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, putIf store.PutIf) (bool, error) {
+	return get(ctx, s, "SecretPut", func() (bool, error) { return s.Store.SecretPut(ctx, h, putIf) })
 }
 
 // SecretsNamed implements store.Store.

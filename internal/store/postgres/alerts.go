@@ -70,7 +70,7 @@ func alertsChanged(account int64) []query {
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, putIf store.PutIf) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var found []*store.Alert
 		var others, size int
@@ -82,8 +82,9 @@ func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (cre
 		if err != nil {
 			return err
 		}
-		if created = len(found) == 0; onlyNew && !created {
-			return store.Exists("alert")
+		created = len(found) == 0
+		if err := putIf.Check("alert", !created); err != nil {
+			return err
 		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if !created && bytes.Equal(found[0].Definition, a.Definition) {

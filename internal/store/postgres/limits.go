@@ -36,7 +36,7 @@ func (r *limitRow) state() *limit.State {
 }
 
 // LimitPut implements store.Limits.
-func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (created bool, err error) {
+func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		created = true
 		n := 0
@@ -53,8 +53,8 @@ func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, on
 		if err != nil {
 			return err
 		}
-		if onlyNew && !created {
-			return store.Exists("limit")
+		if err := putIf.Check("limit", !created); err != nil {
+			return err
 		}
 		if created && n >= limit.MaxPerAccount {
 			return store.TooManyLimits()

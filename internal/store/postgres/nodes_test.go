@@ -451,7 +451,7 @@ func TestAlertPut_NotifiesOtherNodes(t *testing.T) {
 		defer c.heard[1].mu.Unlock()
 		return c.heard[1].alerts
 	}
-	_, err := c.stores[0].AlertPut(t.Context(), &store.Alert{Owner: c.owner, Name: "a", Definition: rawjson.Value(`{"on":["failed"]}`), Match: rawjson.Value(`{}`)}, false)
+	_, err := c.stores[0].AlertPut(t.Context(), &store.Alert{Owner: c.owner, Name: "a", Definition: rawjson.Value(`{"on":["failed"]}`), Match: rawjson.Value(`{}`)}, store.PutAlways)
 	c.ok(err)
 	c.within(10*time.Second, "the other node to hear of a new alert", func() bool { return told() == 1 })
 	c.ok(c.stores[0].AlertDelete(t.Context(), c.owner, "a"))

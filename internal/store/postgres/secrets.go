@@ -19,7 +19,7 @@ func lockAccount(account int64) query {
 }
 
 // SecretPut implements store.HeaderSecrets.
-func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew bool) (created bool, err error) {
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, putIf store.PutIf) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var full, known bool
 		err := t.run(lockAccount(h.Account), query{
@@ -30,8 +30,8 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew
 		if err != nil {
 			return err
 		}
-		if onlyNew && known {
-			return store.Exists("secret")
+		if err := putIf.Check("secret", known); err != nil {
+			return err
 		}
 		if created = !known; created && full {
 			return fault.New(fault.Invalid, store.TooManySecrets)

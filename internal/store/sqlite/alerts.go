@@ -69,14 +69,15 @@ func (s *Store) AlertList(ctx context.Context, owner job.Owner) (found []*store.
 }
 
 // AlertPut implements store.Alerts.
-func (s *Store) AlertPut(ctx context.Context, a *store.Alert, onlyNew bool) (created bool, err error) {
+func (s *Store) AlertPut(ctx context.Context, a *store.Alert, putIf store.PutIf) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		old, err := t.alert(a.Owner, a.Name)
 		if err != nil {
 			return err
 		}
-		if created = old == nil; onlyNew && !created {
-			return store.Exists("alert")
+		created = old == nil
+		if err := putIf.Check("alert", !created); err != nil {
+			return err
 		}
 		a.InsertedAt, a.UpdatedAt = t.now, t.now
 		if old != nil && bytes.Equal(old.Definition, a.Definition) {

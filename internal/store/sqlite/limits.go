@@ -58,7 +58,7 @@ func (t *tx) limitRow(account int64, key string) (*limitRow, error) {
 }
 
 // LimitPut implements store.Limits.
-func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, onlyNew bool) (created bool, err error) {
+func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error) {
 	s.limited.Store(true)
 	err = s.write(ctx, func(t *tx) error {
 		created = false
@@ -66,8 +66,8 @@ func (s *Store) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, on
 		if err != nil {
 			return err
 		}
-		if onlyNew && old != nil {
-			return store.Exists("limit")
+		if err := putIf.Check("limit", old != nil); err != nil {
+			return err
 		}
 		if created = old == nil; created {
 			n := 0

@@ -14,7 +14,7 @@ import (
 )
 
 // SecretPut implements store.HeaderSecrets.
-func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew bool) (created bool, err error) {
+func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, putIf store.PutIf) (created bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		full, known := false, false
 		err := t.query(`SELECT count(*) >= ?, coalesce(max(name = ?), 0) FROM header_secrets WHERE account = ?`, func(stmt *sqlite.Stmt) error {
@@ -24,8 +24,8 @@ func (s *Store) SecretPut(ctx context.Context, h *identity.HeaderSecret, onlyNew
 		if err != nil {
 			return fmt.Errorf("counting the secrets of an account: %w", err)
 		}
-		if onlyNew && known {
-			return store.Exists("secret")
+		if err := putIf.Check("secret", known); err != nil {
+			return err
 		}
 		if created = !known; created && full {
 			return fault.New(fault.Invalid, store.TooManySecrets)

@@ -34,7 +34,7 @@ var alertTests = group{
 func (w *world) putAlert(owner job.Owner, name, definition string, late time.Duration) bool {
 	w.Helper()
 	a := &store.Alert{Owner: owner, Name: name, Definition: rawjson.Value(definition), Match: rawjson.Value(`{}`), LateBy: late}
-	created, err := w.s.AlertPut(w.ctx, a, false)
+	created, err := w.s.AlertPut(w.ctx, a, store.PutAlways)
 	w.ok("AlertPut", err)
 	return created
 }
@@ -58,7 +58,7 @@ func alertRecords(w *world) {
 		w.Errorf("read %+v", a)
 	}
 	again := *a
-	_, err = w.s.AlertPut(w.ctx, &again, false)
+	_, err = w.s.AlertPut(w.ctx, &again, store.PutAlways)
 	w.ok("AlertPut", err)
 	if !again.UpdatedAt.Equal(a.UpdatedAt) || !again.InsertedAt.Equal(a.InsertedAt) {
 		w.Errorf("an equal definition was updated at %v, not %v", again.UpdatedAt, a.UpdatedAt)
@@ -89,13 +89,13 @@ func alertsFull(w *world) {
 	for i := range store.MaxAlerts {
 		w.putAlert(w.owner, fmt.Sprint("a", i), `{}`, 0)
 	}
-	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "more", Definition: rawjson.Value(`{}`), Match: rawjson.Value(`{}`)}, false)
+	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "more", Definition: rawjson.Value(`{}`), Match: rawjson.Value(`{}`)}, store.PutAlways)
 	w.wantCode("one more", err, fault.Invalid)
 	w.putAlert(w.owner, "a7", `{"a":1}`, 0)
 	w.putAlert(w.other, "more", `{}`, 0)
 	large := rawjson.Quote(strings.Repeat("x", store.MaxAlertBytes-3))
 	for _, name := range []string{"large", "more"} {
-		_, err = w.s.AlertPut(w.ctx, &store.Alert{Owner: w.other, Name: name, Definition: large, Match: rawjson.Value(`{}`)}, false)
+		_, err = w.s.AlertPut(w.ctx, &store.Alert{Owner: w.other, Name: name, Definition: large, Match: rawjson.Value(`{}`)}, store.PutAlways)
 		if name == "large" {
 			w.wantCode("more bytes", err, fault.Invalid)
 		} else {
@@ -275,7 +275,7 @@ func alertMatchChanged(w *world) {
 	if n := states(); n != 2 {
 		w.Errorf("%d states after another definition, want 2", n)
 	}
-	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "a", Definition: rawjson.Value(`{"n":3}`), Match: rawjson.Value(`{"tags":["x"]}`)}, false)
+	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "a", Definition: rawjson.Value(`{"n":3}`), Match: rawjson.Value(`{"tags":["x"]}`)}, store.PutAlways)
 	w.ok("AlertPut", err)
 	if n := states(); n != 1 {
 		w.Errorf("%d states after another match, want 1", n)

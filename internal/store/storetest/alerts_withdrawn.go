@@ -12,19 +12,24 @@ import (
 )
 
 func alertOnlyNew(w *world) {
-	put := func(owner job.Owner, definition string) (bool, error) {
-		a := &store.Alert{Owner: owner, Name: "a", Definition: rawjson.Value(definition), Match: rawjson.Value(`{}`)}
-		return w.s.AlertPut(w.ctx, a, true)
+	put := func(definition string, putIf store.PutIf) (bool, error) {
+		a := &store.Alert{Owner: w.owner, Name: "a", Definition: rawjson.Value(definition), Match: rawjson.Value(`{}`)}
+		return w.s.AlertPut(w.ctx, a, putIf)
 	}
 	w.putAlert(w.other, "a", `{}`, 0)
-	created, err := put(w.owner, `{"n":1}`)
+	_, err := put(`{"n":0}`, store.PutIfThere)
+	w.wantCode("if it is there", err, fault.Stale)
+	created, err := put(`{"n":1}`, store.PutIfNew)
 	w.ok("AlertPut", err)
 	if !created {
 		w.Error("the first was not created")
 	}
 	for _, definition := range []string{`{"n":1}`, `{"n":2}`} {
-		_, err = put(w.owner, definition)
+		_, err = put(definition, store.PutIfNew)
 		w.wantCode("another", err, fault.Stale)
+	}
+	if created, err = put(`{"n":1}`, store.PutIfThere); err != nil || created {
+		w.Errorf("if it is there: created %v, %v", created, err)
 	}
 	if a, err := w.s.AlertGet(w.ctx, w.owner, "a"); err != nil || string(a.Definition) != `{"n":1}` {
 		w.Errorf("afterwards it is %+v, %v", a, err)

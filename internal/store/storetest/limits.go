@@ -36,7 +36,7 @@ var limitTests = group{
 
 func (w *world) limit(key string, l limit.Limit) {
 	w.Helper()
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l}, false)
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: key, Limit: l}, store.PutAlways)
 	w.ok("LimitPut", err)
 }
 
@@ -97,7 +97,7 @@ func (w *world) wantLimitUse(key string, waiting, inFlight int) {
 func limitsStored(w *world) {
 	full := limit.Limit{Calls: 100, Per: 90 * time.Second, Parallel: 5, Paused: true}
 	for i, l := range []limit.Limit{full, {Parallel: 1}} {
-		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, false)
+		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, store.PutAlways)
 		if err != nil || created != (i == 0) {
 			w.Errorf("LimitPut %d: created %v, error %v", i, created, err)
 		}
@@ -127,7 +127,7 @@ func limitsBounded(w *world) {
 	for i := range limit.MaxPerAccount {
 		w.limit(fmt.Sprint("k", i), limit.Limit{})
 	}
-	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"}, false)
+	_, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "more"}, store.PutAlways)
 	w.wantCode("LimitPut beyond the maximum", err, fault.TooMany)
 	w.limit("k7", limit.Limit{Parallel: 1})
 }
@@ -413,16 +413,22 @@ func limitsPurged(w *world) {
 
 func limitsOnlyNew(w *world) {
 	put := func(l limit.Limit) (bool, error) {
-		return w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, true)
+		return w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: l}, store.PutIfNew)
 	}
-	_, err := w.s.LimitPut(w.ctx, w.other, store.Limit{Key: "a"}, false)
+	_, err := w.s.LimitPut(w.ctx, w.other, store.Limit{Key: "a"}, store.PutAlways)
 	w.ok("LimitPut", err)
 	for range 2 { // the second time after a delete
+		_, err = w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a"}, store.PutIfThere)
+		w.wantCode("if it is there", err, fault.Stale)
 		if created, err := put(limit.Limit{Parallel: 1}); err != nil || !created {
 			w.Errorf("the first: created %v, %v", created, err)
 		}
 		_, err = put(limit.Limit{Parallel: 2})
 		w.wantCode("another", err, fault.Stale)
+		created, err := w.s.LimitPut(w.ctx, w.owner, store.Limit{Key: "a", Limit: limit.Limit{Parallel: 1}}, store.PutIfThere)
+		if err != nil || created {
+			w.Errorf("if it is there: created %v, %v", created, err)
+		}
 		if use, err := w.s.LimitGet(w.ctx, w.owner, "a"); err != nil || use.Parallel != 1 {
 			w.Errorf("afterwards it is %+v, %v", use, err)
 		}
@@ -435,7 +441,7 @@ func limitsOnlyNew(w *world) {
 // doesn't count, whichever of them has the greater number.
 func limitsApart(w *world) {
 	for _, owner := range []job.Owner{w.owner, w.other} {
-		_, err := w.s.LimitPut(w.ctx, owner, store.Limit{Key: "a", Limit: limit.Limit{Parallel: 3}}, false)
+		_, err := w.s.LimitPut(w.ctx, owner, store.Limit{Key: "a", Limit: limit.Limit{Parallel: 3}}, store.PutAlways)
 		w.ok("LimitPut", err)
 	}
 	use := func(owner job.Owner) int {

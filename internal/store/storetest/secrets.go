@@ -25,7 +25,7 @@ var headerSecretTests = group{
 func (w *world) putSecret(owner job.Owner, name, value string, hosts ...string) *identity.HeaderSecret {
 	w.Helper()
 	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: hosts, Value: value, CreatedAt: w.now, UpdatedAt: w.now}
-	_, err := w.s.SecretPut(w.ctx, s, false)
+	_, err := w.s.SecretPut(w.ctx, s, store.PutAlways)
 	w.ok("SecretPut", err)
 	return s
 }
@@ -72,7 +72,7 @@ func secretsReadBack(w *world) {
 	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, a}, nil))
 	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})), showSecrets([]*identity.HeaderSecret{a}, nil))
 	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, HTTP: true, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
-	created, err := w.s.SecretPut(w.ctx, later, false)
+	created, err := w.s.SecretPut(w.ctx, later, store.PutAlways)
 	w.ok("SecretPut", err)
 	if created || !later.CreatedAt.Equal(a.CreatedAt) || !later.UpdatedAt.After(a.UpdatedAt) {
 		w.Errorf("replaced: new %v, %s", created, showSecrets([]*identity.HeaderSecret{later}, nil))
@@ -92,15 +92,23 @@ func secretsBounded(w *world) {
 	for i := range identity.MaxHeaderSecrets {
 		w.putSecret(w.owner, fmt.Sprintf("s%d", i), "v", "a.example")
 	}
-	_, err := w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"}, CreatedAt: w.now, UpdatedAt: w.now}, false)
+	_, err := w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"}, CreatedAt: w.now, UpdatedAt: w.now}, store.PutAlways)
 	w.wantCode("one more", err, fault.Invalid)
 	w.putSecret(w.owner, "s5", "v2", "a.example")
 	w.putSecret(w.other, "more", "v", "a.example")
 	w.putSecret(w.other, "s6", "v", "a.example")
-	_, err = w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "s6", Hosts: []string{"b.example"}, Value: "v2", CreatedAt: w.now, UpdatedAt: w.now}, true)
+	_, err = w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "s6", Hosts: []string{"b.example"}, Value: "v2", CreatedAt: w.now, UpdatedAt: w.now}, store.PutIfNew)
 	w.wantCode("a new one with the name of another", err, fault.Stale)
 	if found, err := w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"s6"}); err != nil || len(found) != 1 || found[0].Hosts[0] != "a.example" {
 		w.Errorf("afterwards: %s", showSecrets(found, err))
+	}
+	w.putSecret(w.other, "theirs", "v", "a.example")
+	for name, exists := range map[string]bool{"s6": true, "theirs": false} {
+		h := &identity.HeaderSecret{Account: w.owner.Number, Name: name, Hosts: []string{"a.example"}, Value: "v", CreatedAt: w.now, UpdatedAt: w.now}
+		created, err := w.s.SecretPut(w.ctx, h, store.PutIfThere)
+		if created || exists && err != nil || !exists && fault.CodeOf(err) != fault.Stale {
+			w.Errorf("%s if it is there: created %v, %v", name, created, err)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ const usingBoth = `{"url":"https://target.example/hook","headers":{"x":"{{secret
 func (w *world) withUses() {
 	w.Helper()
 	for _, owner := range []job.Owner{w.owner, w.other} {
-		_, err := w.s.LimitPut(w.ctx, owner, store.Limit{Key: "l", Limit: limit.Limit{Parallel: 1}}, false)
+		_, err := w.s.LimitPut(w.ctx, owner, store.Limit{Key: "l", Limit: limit.Limit{Parallel: 1}}, store.PutAlways)
 		w.ok("LimitPut", err)
 		w.putSecret(owner, "s", "v", "target.example")
 	}
