@@ -1,10 +1,11 @@
 package maintenance
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,9 @@ type pruned struct {
 	kept, jobs, logs int64
 	examined         int // jobs, by all batches
 	broken           string
+	stuck            map[int64]bool // jobs by number, and whether their removal fails
+	last             int64          // the highest number in stuck
+	log              bytes.Buffer
 }
 
 var errBroken = errors.New("the store is broken")
@@ -30,6 +34,9 @@ func (s *pruned) JobPrune(_ context.Context, _ time.Time, after store.PruneMark,
 	if s.broken == "job" {
 		return store.Pruned{Next: after}, errBroken
 	}
+	if s.stuck != nil {
+		return s.pruneNumbered(after, limit)
+	}
 	b.Next = after
 	for ; b.Examined < limit && b.Next.Number < s.kept; b.Examined++ {
 		b.Next.Number++
@@ -39,6 +46,32 @@ func (s *pruned) JobPrune(_ context.Context, _ time.Time, after store.PruneMark,
 	s.jobs -= int64(b.Removed)
 	s.examined += b.Examined
 	b.More = b.Examined == limit
+	return b, nil
+}
+
+// pruneNumbered removes jobs 1 to last that are not removed, which have a value in stuck:
+// whether their removal fails.
+func (s *pruned) pruneNumbered(after store.PruneMark, limit int) (b store.Pruned, err error) {
+	b.Next = after
+	var gone []int64
+	for n := after.Number + 1; n <= s.last && b.Examined < limit; n++ {
+		if fails, there := s.stuck[n]; there {
+			b.Examined++
+			b.Next.Number = n
+			gone = append(gone, n)
+			if fails {
+				err = errBroken
+			}
+		}
+	}
+	b.More = b.Examined == limit
+	if err != nil {
+		return b, err
+	}
+	for _, n := range gone {
+		delete(s.stuck, n)
+	}
+	b.Removed = len(gone)
 	return b, nil
 }
 
@@ -57,7 +90,7 @@ func (s *pruned) AuditPrune(context.Context, time.Time, int) (int, error) { retu
 func (s *pruned) run(t *testing.T, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	w := &Worker{Config{Store: s, Metrics: metrics.New("test"), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Retention: time.Hour}}
+	w := &Worker{Config{Store: s, Metrics: metrics.New("test"), Log: slog.New(slog.NewTextHandler(&s.log, nil)), Retention: time.Hour}}
 	for _, p := range w.prunings() {
 		go w.every(ctx, func(ctx context.Context) time.Duration { return w.prune(ctx, p) })
 	}
@@ -97,4 +130,22 @@ func TestPrune_KindsAreIndependent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPrune_PassesRecordsThatCannotBeRemoved: all others go, and each of these is logged
+// once.
+func TestPrune_PassesRecordsThatCannotBeRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &pruned{stuck: map[int64]bool{}, last: 1000}
+		for n := int64(1); n <= s.last; n++ {
+			s.stuck[n] = n == 1 || n == 2 || n == 700
+		}
+		s.run(t, 10*time.Minute)
+		if len(s.stuck) != 3 {
+			t.Errorf("%d jobs are left, want the 3 whose removal fails", len(s.stuck))
+		}
+		if n := strings.Count(s.log.String(), errBroken.Error()); n != 3 {
+			t.Errorf("%d failures were logged, want one of each job:\n%s", n, s.log.String())
+		}
+	})
 }

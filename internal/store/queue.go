@@ -190,7 +190,8 @@ type Heartbeat struct {
 
 // Retention deletes old records in batches. A round of batches examines every old
 // record once: each batch begins behind the last record of the one before. Some old
-// records stay, so a batch may examine many and delete none.
+// records stay, so a batch may examine many and delete none. If deleting fails in a batch
+// with a limit of 1, Next is nevertheless behind that record, unless that can't be read.
 type Retention interface {
 	// JobPrune examines up to limit jobs behind a mark, fewer when they are large, of
 	// those that became final before a time. It deletes all but the newest jobs of

@@ -19,7 +19,7 @@ const ended = `coalesce(j.completed_at, j.cancelled_at, j.discarded_at)`
 // another node is deleting. Since jobs_final has only the time, Number of the mark is
 // how many jobs that became final at that time the round has kept.
 func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
-	args := []any{before.UnixMicro(), after.At.UnixMicro(), after.Number, limit}
+	args := []any{before.UnixMicro(), after.At.UnixMicro(), after.Number, limit, true}
 	var last int64
 	batch, err := s.pruneBehind(ctx, after, limit, `WITH seen AS MATERIALIZED (
 		SELECT j.account, j.number, `+ended+` AS at,
@@ -28,7 +28,7 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 		FROM jobs j WHERE j.state >= 4 AND `+ended+` >= $2 AND `+ended+` < $1 ORDER BY `+ended+` OFFSET $3 LIMIT $4),
 		gone AS (DELETE FROM jobs d USING (
 			SELECT j.account, j.number, seen.at FROM seen CROSS JOIN LATERAL (SELECT j.account, j.number FROM jobs j
-				WHERE j.account = seen.account AND j.number = seen.number AND j.state >= 4 AND `+ended+` < $1 FOR UPDATE OF j SKIP LOCKED) j
+				WHERE j.account = seen.account AND j.number = seen.number AND j.state >= 4 AND `+ended+` < $1 AND $5 FOR UPDATE OF j SKIP LOCKED) j
 			WHERE NOT seen.newest) o
 			WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.id, d.revision, o.at),
 		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number),
@@ -51,7 +51,7 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 		return `(SELECT k.account, k.id, k.inserted_at, CASE WHEN k.id < $1 THEN k.id ELSE 'ffffffff-ffff-ffff-ffff-ffffffffffff' END AS last
 			FROM logs k WHERE (k.account, k.id) > (` + account + `, ` + id + `) ORDER BY k.account, k.id LIMIT 1)`
 	}
-	args := []any{job.IDBound(before), before.UnixMicro(), after.Account, after.ID, limit}
+	args := []any{job.IDBound(before), before.UnixMicro(), after.Account, after.ID, limit, true}
 	return s.pruneBehind(ctx, after, limit, `WITH RECURSIVE walk AS (`+step(`$3`, `$4`)+`
 		UNION ALL SELECT k.* FROM walk w CROSS JOIN LATERAL `+step(`w.account`, `w.last`)+` k),
 		seen AS MATERIALIZED (SELECT * FROM walk LIMIT $5),
@@ -62,26 +62,32 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 				AND NOT EXISTS (SELECT FROM runs r WHERE r.account = k.account AND r.number = k.job AND r.node > 0 AND r.log = k.id OFFSET 0)
 				AND NOT EXISTS (SELECT FROM completions c WHERE c.account = k.account AND c.job = k.job AND c.state = 1 AND c.response = k.id OFFSET 0)
 				FOR UPDATE OF k SKIP LOCKED) k
-			WHERE seen.id < $1 AND seen.inserted_at < $2) o
+			WHERE seen.id < $1 AND seen.inserted_at < $2 AND $6) o
 			WHERE d.account = o.account AND d.id = o.id RETURNING 1)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM seen), account, last FROM seen ORDER BY account DESC, id DESC LIMIT 1`, args,
 		func(mark *store.PruneMark) []any { return []any{&mark.Account, idOf{&mark.ID}} })
 }
 
 // pruneBehind runs a batch. Its statement returns a row with how many records it
-// deleted and examined, and the columns of the next mark; none if it examined none.
+// deleted and examined, and the columns of the next mark; none if it examined none. The
+// last argument is whether it deletes.
 func (s *Store) pruneBehind(ctx context.Context, after store.PruneMark, limit int, sql string, args []any, mark func(*store.PruneMark) []any) (batch store.Pruned, err error) {
-	err = s.write(ctx, func(t *tx) error {
-		batch = store.Pruned{Next: after}
-		return t.commit(query{sql: sql, args: args, row: func(rows pgx.Rows) error {
-			return rows.Scan(append([]any{&batch.Removed, &batch.Examined}, mark(&batch.Next)...)...)
-		}})
-	})
-	if err != nil {
-		return store.Pruned{Next: after}, fmt.Errorf("deleting old records: %w", err)
+	run := func() error {
+		return s.write(ctx, func(t *tx) error {
+			batch = store.Pruned{Next: after}
+			return t.commit(query{sql: sql, args: args, row: func(rows pgx.Rows) error {
+				return rows.Scan(append([]any{&batch.Removed, &batch.Examined}, mark(&batch.Next)...)...)
+			}})
+		})
+	}
+	if err = run(); err != nil {
+		err = fmt.Errorf("deleting old records: %w", err)
+		if args[len(args)-1] = false; limit > 1 || run() != nil {
+			return store.Pruned{Next: after}, err
+		}
 	}
 	batch.More = batch.Examined == limit
-	return batch, nil
+	return batch, err
 }
 
 func (s *Store) prune(ctx context.Context, sql string, args ...any) (n int, err error) {
