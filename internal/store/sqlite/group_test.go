@@ -109,7 +109,7 @@ func TestWriter_AGroupWaitsOnceForALockedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	s.writer.conn.SetBusyTimeout(time.Millisecond)
+	s.writer.busyTimeout = time.Millisecond
 	lock, err := sqlitex.ImmediateTransaction(other)
 	if err != nil {
 		t.Fatal(err)

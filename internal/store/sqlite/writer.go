@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -28,6 +29,8 @@ type writer struct {
 	conn  *sqlite.Conn
 	queue chan *write
 
+	busyTimeout time.Duration // busyTimeout, except in tests
+
 	commits atomic.Int64 // number of transactions so far
 
 	mu     sync.RWMutex // keeps close from closing the queue during a send
@@ -46,7 +49,7 @@ type write struct {
 }
 
 func newWriter(s *Store, conn *sqlite.Conn) *writer {
-	return &writer{store: s, conn: conn, queue: make(chan *write, maxGroup)}
+	return &writer{store: s, conn: conn, queue: make(chan *write, maxGroup), busyTimeout: busyTimeout}
 }
 
 // write runs f in a transaction and returns after the commit. Once accepted, it
@@ -158,8 +161,25 @@ type beginError struct{ error }
 
 func (e beginError) Unwrap() error { return e.error }
 
+// busyPause is the pause between two attempts to begin a transaction.
+const busyPause = time.Millisecond
+
+// beginImmediate begins a transaction that writes. While another process writes, it tries
+// again for some time. SQLite's own pauses grow to 100 ms: beside a process whose
+// transactions follow each other closely, few such attempts meet a gap between two.
+func beginImmediate(conn *sqlite.Conn, within time.Duration) (end func(*error), err error) {
+	conn.SetBusyTimeout(busyPause)
+	defer conn.SetBusyTimeout(busyTimeout)
+	for deadline := time.Now().Add(within); ; {
+		end, err = sqlitex.ImmediateTransaction(conn)
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline) {
+			return end, err
+		}
+	}
+}
+
 func (w *writer) transact(group []*write) (notice store.Notice, err error) {
-	end, err := sqlitex.ImmediateTransaction(w.conn)
+	end, err := beginImmediate(w.conn, w.busyTimeout)
 	if err != nil {
 		return notice, beginError{err}
 	}
