@@ -215,6 +215,8 @@ func (a *admission) save() []query {
 var byteParts = [store.ByteParts]string{
 	`SELECT ` + argsSize + `::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
 			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number) +
+			(SELECT coalesce(sum(coalesce(octet_length(c.sealed), 0) + coalesce(octet_length(c.early), 0) + coalesce(octet_length(c.progress), 0)), 0)::bigint
+				FROM completions c WHERE c.account = j.account AND c.job = j.number) +
 			CASE WHEN j.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, j.state, j.number, NULL::uuid
 		FROM jobs j WHERE j.account = (SELECT $1::bigint) AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
 	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +

@@ -166,6 +166,7 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 var byteParts = [store.ByteParts]string{
 	`SELECT ` + argsSize + ` + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
 			(SELECT coalesce(sum(octet_length(body)), 0) FROM deliveries d WHERE d.job = j.number) +
+			(SELECT coalesce(sum(coalesce(octet_length(sealed), 0) + coalesce(octet_length(early), 0) + coalesce(octet_length(progress), 0)), 0) FROM completions c WHERE c.job = j.number) +
 			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, state, number, NULL
 		FROM jobs j WHERE account = ?1 AND (state, number) > (?2, ?3) ORDER BY state, number LIMIT ?5`,
 	`SELECT octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) +

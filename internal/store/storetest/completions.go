@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -372,9 +373,11 @@ func completionSealed(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.await(j, w.ahead())
 	other := w.await(w.insertOne(w.oneOff(w.other, w.past())), w.ahead())
+	records := w.bytes(w.owner, 10)
 	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, c.Token, []byte("former")))
 	w.ok("CompletionSeal", w.s.CompletionSeal(w.ctx, c.Token, []byte{0, 1, 255}))
 	w.same("what is sealed", sealed(c.Token), string([]byte{0, 1, 255}))
+	w.same("its bytes", fmt.Sprint(w.bytes(w.owner, 10)-records), "3")
 	w.same("another's", sealed(other.Token), "")
 	_, err := w.s.CompletionChange(w.ctx, c, func(m *store.Snapshot) *store.Changes {
 		next := *m.Completion
