@@ -133,6 +133,31 @@ func TestWorkflows_ThatTrustStrangersAreFound(t *testing.T) {
 }
 
 // Images of others are pinned by digest, beside the tag that says which version it is.
+// TestWorkflows_PublishWhatAllOthersPassed: nothing is published before each job that only
+// reads has succeeded.
+func TestWorkflows_PublishWhatAllOthersPassed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../.github/workflows/release.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		Jobs map[string]struct {
+			Needs       any
+			Permissions map[string]string
+		}
+	}
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	needs, _ := w.Jobs["publish"].Needs.([]any)
+	for name, job := range w.Jobs {
+		if job.Permissions["contents"] == "read" && !slices.Contains(needs, any(name)) {
+			t.Errorf("publish needs %v, not %s", needs, name)
+		}
+	}
+}
+
 func TestImages_ArePinned(t *testing.T) {
 	t.Parallel()
 	own := regexp.MustCompile(`ghcr\.io/punctual-dev/punctual:`)
