@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
-	"github.com/punctual-dev/punctual/internal/store/sqlite"
+	"github.com/punctual-dev/punctual/test/sqlitetest"
 )
 
 // town is People with a store and a clock that tests move.
@@ -34,11 +33,7 @@ func newTown(t *testing.T, signup Signup) *town {
 	t.Helper()
 	t.Parallel()
 	town := &town{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: town.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := sqlitetest.Open(t, town.clock)
 	town.s = s
 	town.People = NewPeople(PeopleConfig{Store: s, Now: s.Now, Signup: signup, Pace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	return town

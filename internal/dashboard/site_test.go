@@ -7,7 +7,6 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
-	"github.com/punctual-dev/punctual/internal/store/sqlite"
+	"github.com/punctual-dev/punctual/test/sqlitetest"
 )
 
 // site is a dashboard with its API on a real store, and a clock that tests move.
@@ -53,11 +52,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Helper()
 	t.Parallel()
 	w := &site{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: w.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	var err error
+	s := sqlitetest.Open(t, w.clock)
 	w.s = s
 	log, measures := slog.New(slog.DiscardHandler), metrics.New("test")
 	recorded := audit.New(s, s.Now, log)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -16,7 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
-	"github.com/punctual-dev/punctual/internal/store/sqlite"
+	"github.com/punctual-dev/punctual/test/sqlitetest"
 )
 
 // office is a Gate on a real store, with a clock that tests move and a mail server
@@ -40,11 +39,7 @@ type sentLetter struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{T: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), origin: map[int64]identity.Origin{}, deleted: map[int64]bool{}}
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Now: o.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := sqlitetest.Open(t, o.clock)
 	o.Gate = New(Config{
 		Store: s, Account: o.account, Mail: o, Open: true, Trusted: []string{"trusted.example"},
 		PublicURL: &url.URL{Scheme: "https", Host: "punctual.example.com"}, Log: slog.New(slog.DiscardHandler),
