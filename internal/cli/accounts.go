@@ -201,6 +201,13 @@ type accountsCreate struct {
 	recordsFlags
 	Email    string `arg:"" help:"The account's email."`
 	Operator bool   `type:"switch" help:"Make it an operator, who sees the sizes of all accounts in the dashboard."`
+	Key      bool   `type:"switch" help:"Also create a key with scope admin, which is shown once; keys create makes others."`
+}
+
+// accountWithNewKey is a created account with the key that was created with it.
+type accountWithNewKey struct {
+	accountView
+	Key newKeyView `json:"key"`
 }
 
 // Run creates an account.
@@ -223,6 +230,9 @@ func (c *accountsCreate) Run(env *environment) error {
 		if c.Operator {
 			env.record(s, a.Owner, audit.OperatorChanged, "made an operator")
 		}
+		if c.Key {
+			return c.createKey(ctx, env, s, a)
+		}
 		if c.JSON {
 			return printJSON(env.out, viewAccount(a))
 		}
@@ -232,6 +242,22 @@ func (c *accountsCreate) Run(env *environment) error {
 		_, err = fmt.Fprintf(env.out, "\nNext: punctual keys create %s\n", a.Email)
 		return err
 	})
+}
+
+// createKey creates the key of a new account and prints both.
+func (c *accountsCreate) createKey(ctx context.Context, env *environment, s store.Store, a *identity.Account) error {
+	key, err := issueKey(ctx, env, s, a, auth.KeySpec{Scope: identity.ScopeAdmin}, s.Now())
+	if err != nil {
+		return fmt.Errorf("creating the key of %s, which has been created: %w", a.Email, err)
+	}
+	if c.JSON {
+		return printJSON(env.out, accountWithNewKey{viewAccount(a), key})
+	}
+	if err := viewAccount(a).print(env.out); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(env.out)
+	return key.print(env.out)
 }
 
 type accountsList struct{ recordsFlags }
@@ -337,17 +363,30 @@ func (c *keysCreate) Run(env *environment) error {
 		if c.Expires > 0 {
 			spec.ExpiresAt = now.Add(time.Duration(c.Expires))
 		}
-		key, k, err := auth.IssueKey(ctx, s, a.Number, spec, now)
+		key, err := issueKey(ctx, env, s, a, spec, now)
 		if err != nil {
 			return keyRefusal(err)
 		}
-		env.record(s, a.Owner, audit.KeyCreated, auth.DescribeKey(k))
 		if c.JSON {
-			return printJSON(env.out, newKeyView{k.ID, k.Name, key})
+			return printJSON(env.out, key)
 		}
-		_, err = fmt.Fprintf(env.out, "key  %s\nid   %s\n\nCopy the key now. You won't see it again.\n", key, k.ID)
-		return err
+		return key.print(env.out)
 	})
+}
+
+// issueKey creates a key for an account and records that in the audit log.
+func issueKey(ctx context.Context, env *environment, s store.Store, a *identity.Account, spec auth.KeySpec, now time.Time) (newKeyView, error) {
+	key, k, err := auth.IssueKey(ctx, s, a.Number, spec, now)
+	if err != nil {
+		return newKeyView{}, err
+	}
+	env.record(s, a.Owner, audit.KeyCreated, auth.DescribeKey(k))
+	return newKeyView{k.ID, k.Name, key}, nil
+}
+
+func (v newKeyView) print(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "key  %s\nid   %s\n\nCopy the key now. You won't see it again.\n", v.Key, v.ID)
+	return err
 }
 
 // keyRefusal replaces the field in the error of a refused key with the flag.

@@ -13,8 +13,8 @@ func TestJobsCreate_SendsTheFieldsOfItsFlags(t *testing.T) {
 		`{"method":"GET","url":"https://x","name":"5","idempotency_key":"k","retries":0,"timeout":1.5}`: `--timeout 1.5 --retries 0 --idempotency-key k --name 5`,
 		`{"method":"POST","url":"https://x","body":{"a":1},"retries":"many"}`:                           `--retries many -d {"a":1}`,
 	} {
-		var grammar commands
-		parser, _ := newParser(&grammar, io.Discard, io.Discard)
+		grammar := newGrammar()
+		parser, _ := newParser(grammar, io.Discard, io.Discard)
 		if _, err := parser.Parse(append([]string{"jobs", "create", "https://x"}, strings.Fields(args)...)); err != nil {
 			t.Fatal(err)
 		}

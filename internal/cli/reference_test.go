@@ -19,8 +19,8 @@ const reference = "../../docs/guides/commands.md"
 
 func model(t *testing.T) *kong.Node {
 	t.Helper()
-	var grammar commands
-	parser, _ := newParser(&grammar, io.Discard, io.Discard)
+	grammar := newGrammar()
+	parser, _ := newParser(grammar, io.Discard, io.Discard)
 	return parser.Model.Node
 }
 
@@ -103,8 +103,8 @@ func flagNames(grammar any) map[string]bool {
 
 func TestExamples_AreRightCommandLines(t *testing.T) {
 	t.Parallel()
-	var grammar commands
-	parser, _ := newParser(&grammar, io.Discard, io.Discard) // to make one costs 0.1 s with the race detector
+	grammar := newGrammar()
+	parser, _ := newParser(grammar, io.Discard, io.Discard) // to make one costs 0.1 s with the race detector
 	root := parser.Model.Node
 	known := map[string]bool{}
 	for _, command := range root.Leaves(true) {
@@ -158,5 +158,14 @@ func checkExample(t *testing.T, parser *kong.Kong, path, line string) {
 	})
 	if !found {
 		t.Errorf("%s: %q does not call it", path, line)
+	}
+}
+
+func TestGrammarFor_SelectsEachCommand(t *testing.T) {
+	parser, _ := newParser(newGrammar(), io.Discard, io.Discard)
+	for _, command := range parser.Model.Node.Children {
+		if _, all := grammarFor([]string{command.Name}).(*commands); all {
+			t.Errorf("%s is parsed with the grammar of all commands", command.Name)
+		}
 	}
 }

@@ -76,8 +76,8 @@ func FuzzParsePeriod(f *testing.F) {
 // parse reads a command line without carrying it out.
 func parse(t *testing.T, args ...string) (*commands, string) {
 	t.Helper()
-	var grammar commands
-	parser, variables := newParser(&grammar, &bytes.Buffer{}, &bytes.Buffer{})
+	grammar := newGrammar()
+	parser, variables := newParser(grammar, &bytes.Buffer{}, &bytes.Buffer{})
 	if _, err := parser.Parse(args); err != nil {
 		var parseError *kong.ParseError
 		if !errors.As(err, &parseError) {
@@ -85,7 +85,7 @@ func parse(t *testing.T, args ...string) (*commands, string) {
 		}
 		return nil, explain(err, variables.used)
 	}
-	return &grammar, ""
+	return grammar, ""
 }
 
 func TestServeHasTheDefaultsOfTheContract(t *testing.T) {

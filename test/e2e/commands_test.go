@@ -55,6 +55,23 @@ func TestCommand_CreatesAndShowsAccounts(t *testing.T) {
 	}
 }
 
+func TestCommand_CreatesAnAccountWithItsFirstKey(t *testing.T) {
+	t.Parallel()
+	s := prepared(t)
+	created := command(t, s, "accounts", "create", "ann@example.com", "--key", "--json")
+	wantKeys(t, "accounts create --key", created, "id", "email", "signing_secrets", "key")
+	wantKeys(t, "key", created.Get("key"), "id", "name", "key")
+	if key := created.Get("key").Get("key").Str(); !strings.HasPrefix(key, "sk_") {
+		t.Errorf("the key does not begin with sk_: %s", created.Raw())
+	}
+	keys := command(t, s, "accounts", "show", "ann@example.com", "--json").Get("keys").Items()
+	if len(keys) != 1 {
+		t.Fatalf("the account has %d keys, want 1", len(keys))
+	}
+	wantSame(t, "id", keys[0].Get("id"), created.Get("key").Get("id").Raw())
+	wantSame(t, "scope", keys[0].Get("scope"), `"admin"`)
+}
+
 func TestCommand_RotateSecretPrintsTheNewestFirst(t *testing.T) {
 	t.Parallel()
 	s := prepared(t)

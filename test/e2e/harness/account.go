@@ -26,15 +26,18 @@ func (s *Service) Account(t testing.TB) *Account {
 	var account struct {
 		ID      string   `json:"id"`
 		Secrets []string `json:"signing_secrets"`
+		Key     struct {
+			ID  string `json:"id"`
+			Key string `json:"key"`
+		} `json:"key"`
 	}
-	decode(t, s.Command(t, "accounts", "create", email, "--json"), &account)
-	if account.ID == "" || len(account.Secrets) != 1 {
-		t.Fatalf("accounts create gave no id or not one secret: %+v", account)
+	decode(t, s.Command(t, "accounts", "create", email, "--key", "--json"), &account)
+	if account.ID == "" || len(account.Secrets) != 1 || account.Key.ID == "" || account.Key.Key == "" {
+		t.Fatalf("accounts create gave no id, not one secret or no key: %+v", account)
 	}
-	id, key := s.NewKey(t, email)
 	return &Account{
-		Client: s.Client(t, key),
-		ID:     account.ID, Email: email, Secret: account.Secrets[0], KeyID: id,
+		Client: s.Client(t, account.Key.Key),
+		ID:     account.ID, Email: email, Secret: account.Secrets[0], KeyID: account.Key.ID,
 	}
 }
 
