@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // before runs each kind of proxy before nodes.
@@ -119,8 +120,8 @@ func TestProxy_LeavesOutANodeThatIsNotReady(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
 		ready := node(t, func(http.ResponseWriter, *http.Request) { served.Add(1) })
-		gone := freePort(t)
-		p := start(nil, unready, ready, "127.0.0.1:"+gone)
+		gone := ports.Free(t)
+		p := start(nil, unready, ready, gone)
 		get := func() int {
 			response, err := p.client.Get(p.url("/api/ping"))
 			if err != nil {

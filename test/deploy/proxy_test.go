@@ -23,6 +23,7 @@ import (
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pace"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // proxy is a running proxy with TLS, at https://localhost:PORT.
@@ -38,7 +39,8 @@ var proxies = map[string]func(t testing.TB, p *proxy, nodes []string){"nginx": s
 
 // newProxy chooses the address of a proxy, which nodes must know before it starts.
 func newProxy(t testing.TB) *proxy {
-	p := &proxy{port: freePort(t)}
+	_, port, _ := net.SplitHostPort(ports.Free(t))
+	p := &proxy{port: port}
 	p.client = &http.Client{
 		Timeout: time.Minute,
 		Transport: &http.Transport{
@@ -54,17 +56,6 @@ func newProxy(t testing.TB) *proxy {
 	return p
 }
 
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 // startNginx runs nginx with deploy/nginx/punctual.conf; nodes are addresses.
 func startNginx(t testing.TB, p *proxy, nodes []string) {
 	dir := temporary(t)
@@ -75,7 +66,7 @@ func startNginx(t testing.TB, p *proxy, nodes []string) {
 	}
 	conf := replace(t, read(t, "nginx/punctual.conf"),
 		"    server 127.0.0.1:8080 max_fails=0;\n", "    "+strings.Join(servers, "\n    ")+"\n",
-		"listen 80;\n", "listen 127.0.0.1:"+freePort(t)+";\n", "    listen [::]:80;\n", "",
+		"listen 80;\n", "listen "+ports.Free(t)+";\n", "    listen [::]:80;\n", "",
 		"listen 443 ssl http2;\n", "listen 127.0.0.1:"+p.port+" ssl http2;\n", "    listen [::]:443 ssl http2;\n", "",
 		"server_name punctual.example.com;\n", "server_name localhost;\n",
 		"/etc/ssl/punctual.example.com.pem", certificate, "/etc/ssl/punctual.example.com.key", key)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pgtest"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // TestTopology_LosesNoCallWhenANodeGoes runs what compose.yaml describes without
@@ -27,7 +28,7 @@ func TestTopology_LosesNoCallWhenANodeGoes(t *testing.T) {
 		var nodes []*harness.Service
 		var addresses []string
 		for range 2 {
-			address := "127.0.0.1:" + freePort(t)
+			address := ports.Free(t)
 			nodes = append(nodes, harness.Start(t, harness.Database(database), harness.Flag("listen", address),
 				harness.Flag("public-url", p.url("")), harness.Flag("drain", "4s")))
 			addresses = append(addresses, address)

@@ -129,7 +129,7 @@ func readStamp(text string) (time.Time, error) {
 // read reads "NAME(ARGUMENT, …) = RESULT … <SECONDS>" and returns the seconds. All texts
 // are in hexadecimal digits, so none contains a comma or a parenthesis.
 func (c *call) read(text string) (spent time.Duration, err error) {
-	wrong := fmt.Errorf("not a system call: %.80q", text)
+	wrong := fmt.Errorf("not a system call: %.80q … %q", text, text[max(0, len(text)-80):])
 	text = strings.ReplaceAll(text, " <unfinished ...>) = ?", ") = ?") // killed meanwhile
 	name, rest, found := strings.Cut(text, "(")
 	arguments, result, ended := strings.Cut(rest, ")")

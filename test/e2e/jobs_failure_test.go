@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // wantFailure fails the test unless a single attempt on an address fails with
@@ -35,7 +36,7 @@ func TestFailure_LogNamesItsKind(t *testing.T) {
 		address    func(t *testing.T) string
 	}{
 		{"a name that does not exist", "dns", func(*testing.T) string { return "https://nobody.invalid/" }},
-		{"nobody listening", "connect", func(t *testing.T) string { return "https://" + closedPort(t) + "/" }},
+		{"nobody listening", "connect", func(t *testing.T) string { return "https://" + ports.Free(t) + "/" }},
 		{"a certificate nobody trusts", "tls", func(t *testing.T) string {
 			server := httptest.NewTLSServer(nil)
 			t.Cleanup(server.Close)
@@ -64,17 +65,6 @@ func TestFailure_LogNamesItsKind(t *testing.T) {
 			wantFailure(t, a.For(t), test.address(t), test.kind)
 		})
 	}
-}
-
-// closedPort returns an address on which nothing listens.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // privateName returns a host name that resolves to a private address of this
@@ -141,7 +131,7 @@ func TestFailure_BlockedReceiversAreNeverConnectedTo(t *testing.T) {
 func TestFailure_LogSaysWhenTheRetryIsDue(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	job := create(a.Client, `{"url":"https://`+closedPort(t)+`/"}`)
+	job := create(a.Client, `{"url":"https://`+ports.Free(t)+`/"}`)
 	logs := awaitLogs(t, a.Client, job, 2, soon)
 	wantSame(t, "attempt", logs[1].Get("payload.attempt"), "1")
 	wantMatch(t, "retry_at", logs[1].Get("payload.retry_at"), microsPattern)

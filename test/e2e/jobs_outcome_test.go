@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 func TestOutcome_SuccessListDecidesWhichResponsesSucceed(t *testing.T) {
@@ -48,8 +49,8 @@ func TestOutcome_NoRetryEndsTheJobAtOnce(t *testing.T) {
 		"a class":        {route(harness.Status(404)), `["4xx",501]`, "discarded"},
 		"a status":       {route(harness.Status(501)), `["4xx",501]`, "discarded"},
 		"another status": {route(harness.Status(500)), `["4xx",501]`, "retryable"},
-		"an error kind":  {"https://" + closedPort(t) + "/", `["tls","connect"]`, "discarded"},
-		"another kind":   {"https://" + closedPort(t) + "/", `["tls"]`, "retryable"},
+		"an error kind":  {"https://" + ports.Free(t) + "/", `["tls","connect"]`, "discarded"},
+		"another kind":   {"https://" + ports.Free(t) + "/", `["tls"]`, "retryable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := c.For(t)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // metric returns one series of /metrics, 0 if it is absent.
@@ -33,7 +34,7 @@ func TestMetrics_CountWhatHappens(t *testing.T) {
 	failing := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
 	finished(t, c, `{"url":"`+target.URL+`","callback_url":"`+target.URL+`/callback"}`, "completed")
 	finished(t, c, `{"retries":0,"url":"`+failing.URL+`"}`, "discarded")
-	finished(t, c, `{"retries":0,"url":"https://`+closedPort(t)+`/"}`, "discarded")
+	finished(t, c, `{"retries":0,"url":"https://`+ports.Free(t)+`/"}`, "discarded")
 	cancel(c, create(c, keyed("k")))
 	create(c, keyed("k"))
 	c.Post("/api/jobs", keyed("k")).Want(200)

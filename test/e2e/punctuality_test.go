@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // punctualityOf returns a period of /api/punctuality, and its worst lateness in milliseconds.
@@ -36,7 +37,7 @@ func TestPunctuality_CountsTheJobsOfAllAccounts(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	finished(t, first, `{"url":"`+target.URL+`"}`, "completed")
 	finished(t, second, `{"url":"`+target.URL+`"}`, "completed")
-	finished(t, second, `{"retries":0,"url":"https://`+closedPort(t)+`/"}`, "discarded")
+	finished(t, second, `{"retries":0,"url":"https://`+ports.Free(t)+`/"}`, "discarded")
 	got := first.Get("/api/punctuality").Want(200)
 	for _, period := range []string{"hour", "day", "week"} {
 		if n, _ := punctualityOf(t, got, period); n != 3 {

@@ -11,22 +11,12 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 const soon = 20 * time.Second
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
-
-// freeAddress returns an address that nothing listens at.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
 
 func command(t *testing.T, name string, args, environment []string) *exec.Cmd {
 	t.Helper()
@@ -37,14 +27,14 @@ func command(t *testing.T, name string, args, environment []string) *exec.Cmd {
 
 func TestNightlyReport_ReportsItsResult(t *testing.T) {
 	t.Parallel()
-	at := freeAddress(t)
+	at := ports.Free(t)
 	s := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", at), harness.Flag("public-url", "http://"+at))
 	a := s.Account(t)
 	program := filepath.Join(t.TempDir(), "nightly-report")
 	if out, err := exec.Command("go", "build", "-o", program, "../../examples/nightly-report").CombinedOutput(); err != nil {
 		t.Fatalf("building: %v\n%s", err, out)
 	}
-	address := freeAddress(t)
+	address := ports.Free(t)
 	reports := command(t, program, nil, []string{
 		"PUNCTUAL_URL=" + s.URL(), "PUNCTUAL_API_KEY=" + a.Key, "PUNCTUAL_SIGNING_SECRET=" + a.Secret,
 		"LISTEN=" + address, "PUBLIC_URL=http://" + address,

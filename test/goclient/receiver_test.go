@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-dev/punctual/client/receiver"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pace"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // openReceiver opens a receiver's database.
@@ -141,16 +142,6 @@ func (p *process) kill() {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestReceiver_TakesEffectOnceWhileBothSidesAreKilled kills the service and the
 // receiver again and again while jobs are created and fired.
 func TestReceiver_TakesEffectOnceWhileBothSidesAreKilled(t *testing.T) {
@@ -169,9 +160,9 @@ func TestReceiver_TakesEffectOnceWhileBothSidesAreKilled(t *testing.T) {
 	}
 
 	// The service keeps its address, so that the client finds it again.
-	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", freeAddress(t)))
+	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", ports.Free(t)))
 	account := service.Account(t)
-	address := freeAddress(t)
+	address := ports.Free(t)
 	target := startReceiver(t, address, database, account.Secret)
 	api := newClient(t, service, account)
 

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // Bouncer is a PgBouncer that pools transactions before a server.
@@ -68,7 +70,7 @@ func startBouncer(server *url.URL) (*Bouncer, error) {
 	if b.guard, err = guard(dir, bouncerGuardian); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if b.Port, err = freePort(); err == nil {
+	if b.Port, err = ports.Pick(); err == nil {
 		err = b.configure(server)
 	}
 	if err == nil {

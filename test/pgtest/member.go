@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // Member is a PostgreSQL server under Patroni.
@@ -22,8 +24,8 @@ type Member struct {
 
 // member prepares one, of which others see the ends of links only.
 func (p *Patroni) member(i int, etcd string, network Network) (*Member, error) {
-	port, err1 := freePort()
-	api, err2 := freePort()
+	port, err1 := ports.Pick()
+	api, err2 := ports.Pick()
 	name := "pg" + strconv.Itoa(i+1)
 	m := &Member{Name: name, Port: port, api: api, patroni: daemon{dir: filepath.Join(p.dir, name), name: "patroni"}}
 	if err := errors.Join(err1, err2, makeOwn(m.patroni.dir)); err != nil {

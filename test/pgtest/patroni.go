@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/pace"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // Patroni is some PostgreSQL servers, of which Patroni makes one the primary and
@@ -124,8 +125,8 @@ func (p *Patroni) startAll(members int, network Network) error {
 
 // startEtcd runs an etcd of one member and returns its address.
 func (p *Patroni) startEtcd() (address string, err error) {
-	client, err1 := freePort()
-	peer, err2 := freePort()
+	client, err1 := ports.Pick()
+	peer, err2 := ports.Pick()
 	if err := errors.Join(err1, err2); err != nil {
 		return "", err
 	}

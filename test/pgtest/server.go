@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/test/pace"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // Server is a PostgreSQL server on a port of its own.
@@ -88,7 +87,7 @@ func prepare() (*Server, error) {
 		err = os.Chown(dir, int(credential.Uid), int(credential.Gid))
 	}
 	if err == nil {
-		s.Port, err = freePort()
+		s.Port, err = ports.Pick()
 	}
 	if err != nil {
 		s.Remove()
@@ -137,19 +136,6 @@ func guard(dir, script string) (*os.File, error) {
 	}
 	go func() { _ = cmd.Wait() }() // its status says nothing
 	return w, nil
-}
-
-// freePort returns a port below those that the system gives to outgoing connections: one
-// of these could take it before the server starts, or while it is down.
-func freePort() (port int, err error) {
-	for range 100 {
-		port = 15_000 + rand.IntN(17_000)
-		var l net.Listener
-		if l, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, err
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }

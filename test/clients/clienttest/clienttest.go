@@ -3,7 +3,6 @@ package clienttest
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -17,13 +16,14 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
+	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // Start runs a service with everything switched on that the client has calls for,
 // and returns the environment of the tests.
 func Start(t *testing.T) (*harness.Service, []string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := ports.Free(t)
 	// The address stays the same through crashes, as that of a service does.
 	service := harness.Start(t, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
 		harness.SecretsKey(t))
@@ -54,16 +54,6 @@ func passOn() http.Handler {
 		// Receivers are killed on purpose.
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Run runs a program in a client's directory; it must succeed.
