@@ -131,6 +131,10 @@ func readStamp(text string) (time.Time, error) {
 func (c *call) read(text string) (spent time.Duration, err error) {
 	wrong := fmt.Errorf("not a system call: %.80q … %q", text, text[max(0, len(text)-80):])
 	text = strings.ReplaceAll(text, " <unfinished ...>) = ?", ") = ?") // killed meanwhile
+	if before, found := strings.CutSuffix(text, "<detached ...>"); found { // killed before strace could look
+		arguments, _, _ := strings.Cut(before, ")")
+		text = strings.TrimRight(arguments, " ") + ") = ?"
+	}
 	name, rest, found := strings.Cut(text, "(")
 	arguments, result, ended := strings.Cut(rest, ")")
 	if !found || !ended {
