@@ -131,6 +131,11 @@ func newParser(grammar *commands, out, errOut io.Writer) (*kong.Kong, *settings)
 	variables := &settings{used: map[string]string{}}
 	grammar.Jobs.Create.Options = newFieldFlags(job.ForCreate)
 	grammar.Schedules.Create.Options = newFieldFlags(job.ForSchedule)
+	grammar.Jobs.List.filterFlags = newFilterFlags(job.OfJobs)
+	grammar.Operations.Start.filterFlags = newFilterFlags(job.OfOperations)
+	grammar.Schedules.List.filterFlags = newFilterFlags(job.OfSchedules)
+	grammar.Logs.List.filterFlags = newFilterFlags(job.OfLogs)
+	grammar.Logs.Export.filterFlags = newFilterFlags(job.OfLogs)
 	parser := kong.Must(grammar,
 		kong.Name("punctual"),
 		kong.Description(description),
