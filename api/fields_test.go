@@ -64,3 +64,34 @@ func TestJobRequest_ListsTheFieldsOfAJob(t *testing.T) {
 		t.Errorf("JobForm lists %s, which is not in the table of fields", name)
 	}
 }
+
+// The parameters of lists and OperationFilter are the table of filters.
+func TestLists_DocumentTheirFilters(t *testing.T) {
+	doc := load(t)
+	others := []string{"mask", "q", "include", "limit", "offset", "order_by", "cursor"}
+	for path, list := range map[string]job.Lists{
+		"/api/jobs": job.OfJobs, "/api/jobs/counts": job.OfJobs, "/api/schedules": job.OfSchedules, "/api/logs": job.OfLogs, "/api/logs/export": job.OfLogs,
+	} {
+		var documented []string
+		for _, p := range doc.Paths.Value(path).Get.Parameters {
+			if !slices.Contains(others, p.Value.Name) {
+				documented = append(documented, p.Value.Name)
+			}
+		}
+		if want := job.FilterNames(list); !equalSets(documented, want) {
+			t.Errorf("%s documents the filters %q, the table has %q", path, documented, want)
+		}
+	}
+	var members []string
+	for _, f := range job.FiltersOf(job.OfOperations) {
+		members = append(members, f.InFilter())
+	}
+	documented := slices.Collect(maps.Keys(doc.Components.Schemas["OperationFilter"].Value.Properties))
+	if !equalSets(documented, members) {
+		t.Errorf("OperationFilter has the members %q, the table has %q", documented, members)
+	}
+}
+
+func equalSets(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

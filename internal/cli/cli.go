@@ -132,6 +132,11 @@ func newGrammar() *commands {
 	var grammar commands
 	grammar.Jobs.Create.Options = newFieldFlags(job.ForCreate)
 	grammar.Schedules.Create.Options = newFieldFlags(job.ForSchedule)
+	grammar.Jobs.List.filterFlags = newFilterFlags(job.OfJobs)
+	grammar.Operations.Start.filterFlags = newFilterFlags(job.OfOperations)
+	grammar.Schedules.List.filterFlags = newFilterFlags(job.OfSchedules)
+	grammar.Logs.List.filterFlags = newFilterFlags(job.OfLogs)
+	grammar.Logs.Export.filterFlags = newFilterFlags(job.OfLogs)
 	return &grammar
 }
 

@@ -131,73 +131,21 @@ func (c *serviceFlags) started(env *environment, record []byte, err error, wait 
 	return c.await(env, j.number(), wait.WaitFor, !c.Quiet)
 }
 
-// selection are the flags that select jobs, for lists and operations. filters says what
-// the API calls each; a test walks the flags.
-type selection struct {
-	State    chosen   `placeholder:"STATE" help:"Only jobs in a state: ${states}."`
-	Tag      []chosen `sep:"none" placeholder:"TAG" help:"Only jobs with this tag; may be repeated, then only jobs with all of them."`
-	Schedule chosen   `placeholder:"ID" help:"Only runs of this schedule: its id, or key:KEY."`
-	Host     chosen   `placeholder:"HOST" help:"Only jobs whose url has this host name."`
-	Name     chosen   `placeholder:"NAME" help:"Only jobs with exactly this name."`
-	Since    chosen   `placeholder:"TIME" help:"Only jobs created from this time on, such as 2026-01-31T09:00:00Z."`
-	Until    chosen   `placeholder:"TIME" help:"Only jobs created before this time."`
-}
-
 type jobsList struct {
 	serviceFlags
-	selection
-	Search         chosen `placeholder:"TEXT" help:"Only jobs with this text in their url or name, or with this id or key."`
-	IdempotencyKey chosen `placeholder:"KEY" help:"Only jobs with this idempotency key."`
+	filterFlags
+	Search chosen `placeholder:"TEXT" help:"Only jobs with this text in their url or name, or with this id or key."`
 	listFlags
-}
-
-// filter is a filter of jobs with the value that its flag has; "" for none.
-type filter struct {
-	name  string
-	value chosen
-}
-
-// chosen is a value that a filter can have. An empty one, as from a variable that is not
-// set, is refused: without its filter, a command would select more than is meant.
-type chosen string
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (c *chosen) UnmarshalText(text []byte) error {
-	if strings.TrimSpace(string(text)) == "" {
-		return errors.New("is empty; give a value, or leave the flag out")
-	}
-	*c = chosen(text)
-	return nil
-}
-
-// filters returns the filters of the flags, tags apart: those may be repeated.
-func (s *selection) filters(c *serviceFlags, env *environment) ([]filter, error) {
-	schedule, err := c.scheduleID(env, string(s.Schedule))
-	return []filter{
-		{"state", s.State}, {"schedule_id", chosen(schedule)}, {"host", s.Host}, {"name", s.Name}, {"since", s.Since}, {"until", s.Until},
-	}, err
-}
-
-// query returns the parameters of the list.
-func (c *jobsList) query(env *environment) (url.Values, error) {
-	filters, err := c.filters(&c.serviceFlags, env)
-	query := url.Values{}
-	for _, f := range append(filters, filter{"q", c.Search}, filter{"idempotency_key", c.IdempotencyKey}) {
-		if f.value != "" {
-			query.Set(f.name, string(f.value))
-		}
-	}
-	for _, tag := range c.Tag {
-		query.Add("tag", string(tag))
-	}
-	return query, err
 }
 
 // Run lists jobs.
 func (c *jobsList) Run(env *environment) error {
-	query, err := c.query(env)
+	query, err := c.values(env, &c.serviceFlags)
 	if err != nil {
 		return err
+	}
+	if c.Search != "" {
+		query.Set("q", string(c.Search))
 	}
 	records, err := c.list(env, "/api/jobs", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -86,37 +85,17 @@ func (l *logView) row(to terminal) []string {
 	return []string{to.moment(l.Inserted), strconv.FormatInt(l.Job, 10), l.Event, l.summary(to)}
 }
 
-// logFlags select log entries.
-type logFlags struct {
-	Job      string `placeholder:"ID" help:"Only entries of this job: its number or id."`
-	Schedule string `placeholder:"ID" help:"Only entries of this schedule's runs: its id, or key:KEY."`
-	Event    string `placeholder:"EVENT" help:"Only entries of this event, such as worker.http.error."`
-	Since    string `placeholder:"TIME" help:"Only entries from this time on, such as 2026-01-31T09:00:00Z."`
-	Until    string `placeholder:"TIME" help:"Only entries before this time."`
-}
-
-func (c *logFlags) query(env *environment, s *serviceFlags) (url.Values, error) {
-	schedule, err := s.scheduleID(env, c.Schedule)
-	query := url.Values{}
-	for name, value := range map[string]string{"job_id": c.Job, "schedule_id": schedule, "event": c.Event, "since": c.Since, "until": c.Until} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query, err
-}
-
 var logColumns = []column{{title: "TIME"}, {title: "JOB"}, {title: "EVENT"}, {title: "SUMMARY", shrink: true}}
 
 type logsList struct {
 	serviceFlags
-	logFlags
+	filterFlags
 	listFlags
 }
 
 // Run lists log entries.
 func (c *logsList) Run(env *environment) error {
-	query, err := c.query(env, &c.serviceFlags)
+	query, err := c.values(env, &c.serviceFlags)
 	if err != nil {
 		return err
 	}
@@ -127,13 +106,13 @@ func (c *logsList) Run(env *environment) error {
 
 type logsExport struct {
 	serviceFlags
-	logFlags
+	filterFlags
 	Output string `short:"o" placeholder:"FILE" help:"A file to write to, which must not exist. Default: standard output."`
 }
 
 // Run writes log entries as lines of JSON.
 func (c *logsExport) Run(env *environment) error {
-	query, err := c.query(env, &c.serviceFlags)
+	query, err := c.values(env, &c.serviceFlags)
 	if err != nil {
 		return err
 	}

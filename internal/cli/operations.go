@@ -52,30 +52,22 @@ func (o *operationView) String() string {
 type operationsStart struct {
 	serviceFlags
 	Action string `arg:"" enum:"cancel,rerun,run,reschedule" help:"What to do with each job: cancel, rerun, run or reschedule."`
-	selection
-	ErrorKind chosen `placeholder:"KIND" help:"Only jobs whose last attempt failed so: timeout, connect, status and so on."`
-	All       bool   `type:"switch" help:"Allow an operation without filters: on every job of the account."`
-	Set       string `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
-	Spread    string `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
-	DryRun    bool   `type:"switch" help:"Only count the jobs."`
-	Watch     bool   `short:"w" aliases:"wait" type:"switch" help:"Show progress until the operation has ended."`
+	filterFlags
+	All    bool   `type:"switch" help:"Allow an operation without filters: on every job of the account."`
+	Set    string `placeholder:"JSON" help:"For rerun, the fields that differ; for reschedule, schedule_in or scheduled_at: '{\"schedule_in\": [1, \"hour\"]}'."`
+	Spread string `placeholder:"DURATION" help:"For rerun and reschedule: distribute the due times over this time, such as 30m or 2h."`
+	DryRun bool   `type:"switch" help:"Only count the jobs."`
+	Watch  bool   `short:"w" aliases:"wait" type:"switch" help:"Show progress until the operation has ended."`
 }
 
 // body returns the request for the operation.
 func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
-	filters, err := c.filters(&c.serviceFlags, env)
+	given, err := c.values(env, &c.serviceFlags)
 	if err != nil {
 		return nil, err
 	}
-	var selected, members []rawjson.Member
-	for _, f := range append(filters, filter{"error_kind", c.ErrorKind}) {
-		if f.value != "" {
-			selected = append(selected, rawjson.Member{Name: f.name, Value: rawjson.Quote(string(f.value))})
-		}
-	}
-	if len(c.Tag) > 0 {
-		selected = append(selected, rawjson.Member{Name: "tags", Value: quotedList(c.Tag)})
-	}
+	selected := operationFilter(given)
+	var members []rawjson.Member
 	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(selected)})
 	set, err := c.set()
 	if err != nil {

@@ -143,16 +143,17 @@ func (c *schedulesCreate) grid() ([]rawjson.Member, error) {
 
 type schedulesList struct {
 	serviceFlags
-	Tag []string `sep:"none" placeholder:"TAG" help:"Only schedules with this tag; may be repeated, then only those with all of them."`
+	filterFlags
 	listFlags
 }
 
 // Run lists schedules.
 func (c *schedulesList) Run(env *environment) error {
-	query := url.Values{"include": {"next_run_at"}}
-	if len(c.Tag) > 0 {
-		query["tag"] = c.Tag
+	query, err := c.values(env, &c.serviceFlags)
+	if err != nil {
+		return err
 	}
+	query.Set("include", "next_run_at")
 	records, err := c.list(env, "/api/schedules", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
 	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id, "there are no such schedules; create one with punctual schedules create", columns,

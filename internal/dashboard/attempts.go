@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -53,20 +54,9 @@ func kindIs(kind job.Kind) func(*job.Log) bool {
 
 // attemptQuery reads the filters in the address.
 func (c *call) attemptQuery(values url.Values, list *view.AttemptList) service.AttemptQuery {
-	f := c.logFilter()
-	of := url.Values{}
-	for _, name := range []string{"tag", "host", "name"} {
-		if values.Has(name) {
-			of[name] = values[name]
-		}
-	}
-	parameters := job.Parameters{Values: of}
-	jobs := parameters.Filters()
-	list.Filters = filterForm(of, parameters.Problems)
-	for name, problem := range list.Problems {
-		f.Problems[name] = problem
-	}
-	q := service.AttemptQuery{Limit: attemptsListed, Logs: f.query, Schedule: f.of, Tags: jobs.Tags, Host: jobs.Host, Name: jobs.Name}
+	f, selection := c.logFilters(job.OfAttempts)
+	q := service.AttemptQuery{Limit: attemptsListed, Logs: selection.Logs(), Jobs: selection.Query}
+	q.Jobs.Since, q.Jobs.Until = time.Time{}, time.Time{} // they are about the logs
 	q.After.Run, q.After.ID = parsePosition(c.param("after"))
 	known := false
 	for _, o := range outcomes {
@@ -79,7 +69,7 @@ func (c *call) attemptQuery(values url.Values, list *view.AttemptList) service.A
 	if !known {
 		f.Problems["outcome"] = "must be one of the choices"
 	}
-	list.Filter, list.Outcome = f.LogFilter, values.Get("outcome")
+	list.Filters, list.Outcome = f, values.Get("outcome")
 	return q
 }
 
@@ -94,12 +84,12 @@ func (s *Server) attempts(c *call) error {
 	}
 	list := &view.AttemptList{}
 	q := c.attemptQuery(values, list)
-	if len(list.Filter.Problems) > 0 {
+	if len(list.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.AttemptsPage(list))
 	}
 	c.follow(&list.Logs)
 	var err error
-	if list.Schedule, err = s.filterSchedule(c, q.Schedule); err != nil {
+	if list.Schedule, err = s.filterSchedule(c, q.Jobs.Schedule); err != nil {
 		return err
 	}
 	page, err := s.Service.Attempts(c.r.Context(), c.owner(), q)
@@ -156,7 +146,7 @@ func (c *call) follow(list *view.Logs) {
 	if strings.TrimSpace(c.param("after")) != "" {
 		list.First = c.here("after", "")
 	}
-	list.CanFollow = list.First == "" && list.Filter.Until == ""
+	list.CanFollow = list.First == "" && !list.Values.Has("until")
 	list.Live, list.Follow = c.followed(list.CanFollow)
 }
 

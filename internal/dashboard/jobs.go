@@ -51,8 +51,8 @@ func (s *Server) jobs(c *call) error {
 		return c.redirectHere(values)
 	}
 	parameters := job.Parameters{Values: values}
-	query := parameters.Filters()
-	list.Filters = filterForm(values, parameters.Problems)
+	query := parameters.Filters(job.OfJobs).Query
+	list.Filters = filterForm(job.OfJobs, values, parameters.Problems)
 	if len(parameters.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.JobsPage(list))
 	}
@@ -60,7 +60,7 @@ func (s *Server) jobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	list.State, list.Filters.Chips, list.Filters.Clear = c.param("state"), c.chips(values, schedule), c.clearFilters()
+	list.State, list.Filters.Chips, list.Filters.Clear = c.param("state"), c.chips(job.OfJobs, values, schedule), c.clearFilters(job.OfJobs)
 	if list.Tabs, err = s.jobTabs(c, query, list); err != nil {
 		return err
 	}

@@ -17,11 +17,6 @@ import (
 // of the page contains them.
 const maxFilters = 1500
 
-// filterLabels are the names of the filters on the page, in the order of their chips.
-var filterLabels = []struct{ parameter, label string }{
-	{"tag", "tag"}, {"host", "host"}, {"name", "name"}, {"schedule_id", "schedule"}, {"idempotency_key", "key"}, {"since", "created from"}, {"until", "created before"},
-}
-
 // tidy returns the parameters of an address as the API takes them, and whether they
 // differ from the given ones: forms send empty fields, and several tags as one text.
 func tidy(given url.Values) (values url.Values, changed bool) {
@@ -48,35 +43,34 @@ func splitTags(texts []string) []string {
 	return tags
 }
 
-// filterForm returns the filters as they were entered, with their problems.
-func filterForm(values url.Values, problems []fault.Problem) view.Filters {
+// filterForm returns the filters of a list as they were entered, with their problems.
+func filterForm(list job.Lists, values url.Values, problems []fault.Problem) view.Filters {
 	f := view.Filters{Values: url.Values{}, Problems: map[string]string{}}
-	for _, l := range filterLabels {
-		if len(values[l.parameter]) > 0 {
-			f.Values.Set(l.parameter, strings.Join(values[l.parameter], " "))
+	for _, one := range job.FiltersOf(list) {
+		if len(values[one.Name]) > 0 {
+			f.Values.Set(one.Name, strings.Join(values[one.Name], " "))
 		}
 	}
-	for _, p := range problems {
-		if f.Problems[p.Parameter] == "" {
-			f.Problems[p.Parameter] = p.Detail
-		}
-	}
+	f.Refuse(problems)
 	return f
 }
 
-// chips returns the filters that are set, each with the address without it.
-func (c *call) chips(values url.Values, schedule *job.Schedule) []ui.Chip {
+// chips returns the filters of a list that are set, each with the address without it.
+func (c *call) chips(list job.Lists, values url.Values, schedule *job.Schedule) []ui.Chip {
 	var chips []ui.Chip
-	for _, l := range filterLabels {
-		for i, text := range values[l.parameter] {
-			without := slices.Delete(slices.Clone(values[l.parameter]), i, i+1)
-			chip := ui.Chip{Name: l.label, Text: text, Href: c.hereWith(func(v url.Values) {
+	for _, f := range job.FiltersOf(list) {
+		if f.Chip == "" {
+			continue
+		}
+		for i, text := range values[f.Name] {
+			without := slices.Delete(slices.Clone(values[f.Name]), i, i+1)
+			chip := ui.Chip{Name: f.Chip, Text: text, Href: c.hereWith(func(v url.Values) {
 				v.Del("after")
-				if v[l.parameter] = without; len(without) == 0 {
-					v.Del(l.parameter)
+				if v[f.Name] = without; len(without) == 0 {
+					v.Del(f.Name)
 				}
 			})}
-			if l.parameter == "schedule_id" && schedule != nil {
+			if f.Name == "schedule_id" && schedule != nil {
 				chip.Text = view.ScheduleTitle(schedule)
 			}
 			chips = append(chips, chip)
@@ -85,13 +79,15 @@ func (c *call) chips(values url.Values, schedule *job.Schedule) []ui.Chip {
 	return chips
 }
 
-// clearFilters returns the address without filters.
-func (c *call) clearFilters() string {
+// clearFilters returns the address without the filters that have a chip.
+func (c *call) clearFilters(list job.Lists) string {
 	return c.hereWith(func(v url.Values) {
 		v.Del("after")
 		v.Del("q")
-		for _, l := range filterLabels {
-			v.Del(l.parameter)
+		for _, f := range job.FiltersOf(list) {
+			if f.Chip != "" {
+				v.Del(f.Name)
+			}
 		}
 	})
 }
@@ -99,13 +95,15 @@ func (c *call) clearFilters() string {
 // operateAddress returns the address of the form for an operation on the jobs that a
 // list shows; "" without filters and if an operation has no such filter.
 func (c *call) operateAddress(values url.Values) string {
-	filters := url.Values{}
-	for _, name := range view.OperationFilters {
-		if len(values[name]) > 0 {
-			filters[name] = values[name]
+	filters, others := url.Values{}, values.Has("q")
+	for _, f := range job.FiltersOf(job.OfJobs) {
+		if f.In&job.OfOperations == 0 {
+			others = others || values.Has(f.Name)
+		} else if len(values[f.Name]) > 0 {
+			filters[f.Name] = values[f.Name]
 		}
 	}
-	if c.viewer.public || len(filters) == 0 || values.Has("q") || values.Has("idempotency_key") {
+	if c.viewer.public || len(filters) == 0 || others {
 		return ""
 	}
 	return "/operations/new?" + filters.Encode()

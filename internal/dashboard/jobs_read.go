@@ -107,9 +107,9 @@ func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*jo
 func bulkActions(state string, values url.Values) []view.BulkAction {
 	form := func(action job.Action) url.Values {
 		f := url.Values{"action": {string(action)}, "zone": {"UTC"}, "go": {"count"}}
-		for _, name := range view.OperationFilters {
-			if len(values[name]) > 0 {
-				f.Set(name, strings.Join(values[name], " "))
+		for _, one := range job.FiltersOf(job.OfOperations) {
+			if len(values[one.Name]) > 0 {
+				f.Set(one.Name, strings.Join(values[one.Name], " "))
 			}
 		}
 		return f

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,73 +27,50 @@ var logRoutes = []route{
 // logsListed is how many logs a page of the list has.
 const logsListed = 40
 
-// logFilter is the filter of a list of logs.
-type logFilter struct {
-	view.LogFilter
-	query job.LogQuery
-	of    uuid.UUID // the schedule; uuid.Nil for any
-}
-
-// logFilter parses the filter in the request's parameters.
-func (c *call) logFilter() *logFilter {
-	param := func(name string) string { return strings.TrimSpace(c.param(name)) }
-	f := &logFilter{LogFilter: view.LogFilter{
-		Event: param("event"), Job: strings.TrimPrefix(param("job"), "#"), Schedule: param("schedule"), Last: param("last"), Since: param("since"), Until: param("until"),
-		Problems: map[string]string{},
-	}}
-	f.query.Event = f.Event
-	if !slices.ContainsFunc(view.LogEvents, func(choice ui.Choice) bool { return choice.Value == f.Event }) {
+// logFilters reads the filters of a list of logs or of attempts. Their inputs have
+// short names.
+func (c *call) logFilters(list job.Lists) (view.Filters, job.Selection) {
+	entered, _ := tidy(c.r.URL.Query())
+	f := view.Filters{Values: url.Values{}, Problems: map[string]string{}}
+	parameters, short := job.Parameters{Values: url.Values{}}, map[string]string{}
+	for _, one := range job.FiltersOf(list) {
+		short[one.Name] = one.Short()
+		for _, text := range entered[one.Short()] {
+			parameters.Values.Add(one.Name, strings.TrimPrefix(strings.TrimSpace(text), "#"))
+		}
+		if texts := parameters.Values[one.Name]; len(texts) > 0 {
+			f.Values.Set(one.Short(), strings.Join(texts, " "))
+		}
+	}
+	if last := strings.TrimSpace(c.param("last")); last != "" {
+		f.Values.Set("last", last)
+		if back, err := time.ParseDuration(last); err == nil && back > 0 && !parameters.Values.Has("since") {
+			parameters.Values.Set("since", job.FormatTime(c.server.Service.Now().Add(-back)))
+		}
+	}
+	selection := parameters.Filters(list)
+	for i := range parameters.Problems {
+		parameters.Problems[i].Parameter = short[parameters.Problems[i].Parameter]
+	}
+	f.Refuse(parameters.Problems)
+	if !slices.ContainsFunc(view.LogEvents, func(choice ui.Choice) bool { return choice.Value == selection.Event }) {
 		f.Problems["event"] = "must be one of the choices"
 	}
-	if f.Job != "" {
-		id, ok := job.ParseRef(f.Job)
-		if f.query.Job = &id; !ok {
-			f.Problems["job"] = "must be a job's number or record id"
-		}
-	}
-	if f.Schedule != "" {
-		var ok bool
-		if f.of, ok = job.ParseID(f.Schedule); !ok || f.of == uuid.Nil {
-			f.Problems["schedule"] = "must be a schedule's id"
-		}
-	}
-	f.times(c.server.Service.Now())
-	return f
-}
-
-// times parses the period.
-func (f *logFilter) times(now time.Time) {
-	if back, err := time.ParseDuration(f.Last); err == nil && f.Last != "" && back > 0 {
-		f.query.Since = now.Add(-back)
-	}
-	read := func(name, text string, into *time.Time) {
-		if text == "" {
-			return
-		}
-		at, err := job.ReadInstant(text)
-		if err != nil {
-			f.Problems[name] = err.Error()
-		}
-		*into = at
-	}
-	read("since", f.Since, &f.query.Since)
-	read("until", f.Until, &f.query.Until)
-	if why := job.WhyNotPeriod(f.query.Since, f.query.Until); why != "" && len(f.Problems) == 0 {
-		f.Problems["until"] = why
-	}
+	return f, selection
 }
 
 func (s *Server) logs(c *call) error {
-	ctx, f := c.r.Context(), c.logFilter()
-	list := &view.Logs{Filter: f.LogFilter, Export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
-	if len(f.Problems) > 0 {
+	ctx := c.r.Context()
+	filters, selection := c.logFilters(job.OfLogs)
+	list := &view.Logs{Filters: filters, Export: strings.Replace(c.here("after", "", "follow", ""), "/logs", "/logs/export", 1)}
+	if len(filters.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.LogsPage(list))
 	}
-	query := f.query
+	query, of := selection.Logs(), selection.Query.Schedule
 	query.Limit = logsListed
 	query.After, query.AfterID = parsePosition(c.param("after"))
 	c.follow(list)
-	page, err := s.Service.Logs(ctx, c.owner(), f.of, query)
+	page, err := s.Service.Logs(ctx, c.owner(), of, query)
 	if err != nil {
 		return err
 	}
@@ -102,8 +80,8 @@ func (s *Server) logs(c *call) error {
 	for _, l := range page.Items {
 		list.Lines = append(list.Lines, view.LineOf(l))
 	}
-	if f.of != uuid.Nil {
-		list.Schedule, err = s.Service.Schedule(ctx, c.owner(), f.of)
+	if of != uuid.Nil {
+		list.Schedule, err = s.Service.Schedule(ctx, c.owner(), of)
 		if err != nil && fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
@@ -132,13 +110,13 @@ func parsePosition(text string) (run int64, id uuid.UUID) {
 // exportLogs returns all logs that the filter selects, as lines of JSON. Credentials
 // in headers are masked, as on the pages.
 func (s *Server) exportLogs(c *call) error {
-	f := c.logFilter()
-	if len(f.Problems) > 0 {
-		return c.render(http.StatusUnprocessableEntity, view.LogsPage(&view.Logs{Filter: f.LogFilter}))
+	filters, selection := c.logFilters(job.OfLogs)
+	if len(filters.Problems) > 0 {
+		return c.render(http.StatusUnprocessableEntity, view.LogsPage(&view.Logs{Filters: filters}))
 	}
 	started := false
 	err := edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Service.Export(c.r.Context(), c.owner(), f.of, f.query, func(logs []*job.Log) error {
+		return s.Service.Export(c.r.Context(), c.owner(), selection.Query.Schedule, selection.Logs(), func(logs []*job.Log) error {
 			started = true
 			for _, l := range logs {
 				l.Payload = c.show(l.Payload, &view.Hidden{})

@@ -48,8 +48,8 @@ func (s *Server) newOperation(c *call) error {
 		return fault.New(fault.Invalid, "The filters may have at most 1,500 bytes.")
 	}
 	d := &view.NewOperation{Values: url.Values{"zone": {"UTC"}}}
-	for _, name := range view.OperationFilters {
-		d.Values.Set(name, strings.Join(values[name], " "))
+	for _, f := range job.FiltersOf(job.OfOperations) {
+		d.Values.Set(f.Name, strings.Join(values[f.Name], " "))
 	}
 	return c.render(http.StatusOK, view.NewOperationPage(d))
 }
@@ -101,14 +101,14 @@ func (c *call) refuseOperation(d *view.NewOperation, err error) error {
 // are set in the form.
 func (s *Server) readOperation(d *view.NewOperation) rawjson.Value {
 	var filter []rawjson.Member
-	for _, name := range view.OperationFilters {
-		text := strings.TrimSpace(d.Values.Get(name))
+	for _, f := range job.FiltersOf(job.OfOperations) {
+		text := strings.TrimSpace(d.Values.Get(f.Name))
 		switch {
 		case text == "":
-		case name == "tag":
-			filter = append(filter, rawjson.Member{Name: "tags", Value: quoteAll(words(text))})
+		case f.Repeats():
+			filter = append(filter, rawjson.Member{Name: f.InFilter(), Value: quoteAll(words(text))})
 		default:
-			filter = append(filter, rawjson.Member{Name: name, Value: rawjson.Quote(text)})
+			filter = append(filter, rawjson.Member{Name: f.InFilter(), Value: rawjson.Quote(text)})
 		}
 	}
 	members := []rawjson.Member{{Name: "action", Value: rawjson.Quote(d.Values.Get("action"))}, {Name: "filter", Value: rawjson.Object(filter)}}

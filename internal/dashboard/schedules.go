@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/google/uuid"
@@ -42,12 +41,12 @@ func (s *Server) schedules(c *call) error {
 		return c.redirectHere(values)
 	}
 	parameters := job.Parameters{Values: values}
-	query.Tags = parameters.Tags()
-	filters := filterForm(url.Values{"tag": values["tag"]}, parameters.Problems)
+	query.Tags = parameters.Filters(job.OfSchedules).Query.Tags
+	filters := filterForm(job.OfSchedules, values, parameters.Problems)
 	if len(parameters.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.SchedulesPage(&view.Schedules{Filters: filters}))
 	}
-	filters.Chips, filters.Clear = c.chips(url.Values{"tag": values["tag"]}, nil), c.clearFilters()
+	filters.Chips, filters.Clear = c.chips(job.OfSchedules, values, nil), c.clearFilters(job.OfSchedules)
 	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice(), Filters: filters, OnlyFailing: c.param("health") == "failing"}
 	if !list.Live {
 		list.First = c.here("after", "")

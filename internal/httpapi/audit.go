@@ -5,6 +5,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -49,4 +50,17 @@ func appendTextOrNull(b []byte, text string) []byte {
 		return append(b, `null`...)
 	}
 	return rawjson.AppendText(b, text)
+}
+
+// event reads the event of a list of audit entries; "" if there is none.
+func (q *query) event() string {
+	text, given := q.One("event")
+	if !given {
+		return ""
+	}
+	event, why := job.ReadEvent(text)
+	if why != "" {
+		q.Refuse("event", why)
+	}
+	return event
 }

@@ -89,7 +89,7 @@ func headerKey(header http.Header) *string {
 
 func (s *Server) listJobs(c *call) error {
 	q := c.query()
-	selection := q.Filters()
+	selection := q.Filters(job.OfJobs).Query
 	selection.ListQuery = q.list("jobs", c.owner, jobOrders)
 	text := q.search()
 	if err := fault.Refuse(q.Problems); err != nil {
@@ -116,7 +116,7 @@ func (s *Server) searchJobs(c *call, q job.Query, text string) error {
 
 func (s *Server) countJobs(c *call) error {
 	q := c.query()
-	selection := q.Filters()
+	selection := q.Filters(job.OfJobs).Query
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}

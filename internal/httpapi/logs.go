@@ -14,9 +14,8 @@ var logOrders = []string{"inserted_at", "event", "job_id", "id"}
 
 // logs reads the filters of a list of logs.
 func (q *query) logs() (job.LogQuery, uuid.UUID) {
-	l := job.LogQuery{Job: q.job(), Event: q.event()}
-	l.Since, l.Until = q.Period()
-	return l, q.UUID("schedule_id")
+	s := q.Filters(job.OfLogs)
+	return s.Logs(), s.Query.Schedule
 }
 
 func (s *Server) listLogs(c *call) error {

@@ -147,24 +147,3 @@ func (q *query) alone(name string, others ...string) {
 		}
 	}
 }
-
-func (q *query) job() *job.Ref {
-	text, ok := q.One("job_id")
-	if !ok {
-		return nil
-	}
-	id, valid := job.ParseRef(text)
-	if !valid {
-		q.Refuse("job_id", "must be a job's integer id or UUID")
-		return nil
-	}
-	return &id
-}
-
-func (q *query) event() string {
-	text, ok := q.One("event")
-	if ok && (text == "" || len(text) > 100 || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "") {
-		q.Refuse("event", "must be an event's name, as in "+job.EventRequest)
-	}
-	return text
-}

@@ -150,9 +150,9 @@ var parameters = map[string][]string{
 	"POST /api/jobs/batch":   {"atomic"},
 	"GET /api/export":        {"owner", maskParameter},
 	"GET /api/alerts":        {"limit", "offset"},
-	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterParameters, pageParameters),
-	"GET /api/jobs/counts":   job.FilterParameters,
-	"GET /api/schedules":     slices.Concat([]string{"tag", "include", maskParameter}, pageParameters),
+	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterNames(job.OfJobs), pageParameters),
+	"GET /api/jobs/counts":   job.FilterNames(job.OfJobs),
+	"GET /api/schedules":     slices.Concat(job.FilterNames(job.OfSchedules), []string{"include", maskParameter}, pageParameters),
 	"GET /api/operations":    {"limit", "cursor"},
 	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
 	"GET /api/logs/export":   logParameters,
@@ -167,7 +167,7 @@ var parameters = map[string][]string{
 
 var (
 	pageParameters = []string{"limit", "offset", "order_by", "cursor"}
-	logParameters  = []string{"job_id", "schedule_id", "event", "since", "until", maskParameter}
+	logParameters  = append(job.FilterNames(job.OfLogs), maskParameter)
 )
 
 // New returns a Server.

@@ -17,7 +17,7 @@ func TestFilters_ReadsEachParameter(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Parameters{Values: values}
-	q := p.Filters()
+	q := p.Filters(OfJobs).Query
 	if len(p.Problems) != 0 {
 		t.Fatalf("problems: %v", p.Problems)
 	}
@@ -41,7 +41,7 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &Parameters{Values: values}
-		p.Filters()
+		p.Filters(OfJobs)
 		var got []string
 		for _, problem := range p.Problems {
 			got = append(got, problem.Parameter)
@@ -56,7 +56,7 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &Parameters{Values: values}
-		if p.Filters(); len(p.Problems) != 0 {
+		if p.Filters(OfJobs); len(p.Problems) != 0 {
 			t.Errorf("%s: %v", query, p.Problems)
 		}
 	}
@@ -85,7 +85,7 @@ func FuzzFilters(f *testing.F) {
 			return
 		}
 		p := &Parameters{Values: values}
-		q := p.Filters()
+		q := p.Filters(OfJobs).Query
 		if len(p.Problems) > 0 {
 			return
 		}
@@ -140,7 +140,7 @@ func TestFilters_NameHostsAsRecordsDo(t *testing.T) {
 		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example", "xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1", "[2001:DB8::1]": "2001:db8::1",
 	} {
 		p := Parameters{Values: url.Values{"host": {text}}}
-		if got := p.host(); got != want || len(p.Problems) > 0 {
+		if got := p.Filters(OfJobs).Query.Host; got != want || len(p.Problems) > 0 {
 			t.Errorf("the filter %q selects %q, %v, want %q", text, got, p.Problems, want)
 		}
 		if key, valid := LimitKey("host:" + text); key != "host:"+want || !valid {

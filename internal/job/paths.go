@@ -4,8 +4,6 @@ import (
 	"errors"
 	"reflect"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Path is how a store reads a list of jobs.
@@ -41,16 +39,8 @@ func (q Query) Path() Path {
 // index serves all of them. Pages of such a list in the default order are read
 // with JobScan, whose cost is bounded.
 func (q Query) Combined() bool {
-	filters := len(q.Tags)
-	for _, given := range []bool{q.Schedule != uuid.Nil, q.Key != nil, q.Host != "", q.Name != nil} {
-		if given {
-			filters++
-		}
-	}
-	if q.Timed() {
-		return true
-	}
-	return filters > 1 || filters == 1 && len(q.States) > 0
+	terms := len(q.Terms())
+	return q.Timed() || terms > 1 || terms == 1 && len(q.States) > 0
 }
 
 // Timed reports whether q is filtered by time.

@@ -52,19 +52,6 @@ const heavyOffset = 5_000
 // records: it is sorted, or skips many records.
 func (q ListQuery) Heavy() bool { return q.Order.Field != "" || q.Offset > heavyOffset }
 
-// Query selects jobs.
-type Query struct {
-	ListQuery
-	States   []State   // none: any
-	Schedule uuid.UUID // uuid.Nil: any
-	Key      *string
-	Tags     []string // the job has all of them
-	Host     string   // of the url, as in Labels; "": any
-	Name     *string
-	// Since (inclusive) and Until (exclusive) bound InsertedAt. Zero: any.
-	Since, Until time.Time
-}
-
 // Heavy reports whether the cost of a list grows with the number of its owner's
 // records. There is an index for each filter, but none for several.
 func (q Query) Heavy() bool { return q.ListQuery.Heavy() || q.Combined() }

@@ -6,19 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
-
-// Selection selects the jobs of an operation.
-type Selection struct {
-	Query Query
-	// ErrorKind selects jobs whose latest attempt that has ended failed with this
-	// kind; "" selects all.
-	ErrorKind string
-}
 
 // OperationRequest is a valid request for an operation.
 type OperationRequest struct {
@@ -49,16 +39,7 @@ func (c *OperationChange) Patch(at time.Time) rawjson.Value {
 	return rawjson.Object(append(fields, rawjson.Member{Name: "scheduled_at", Value: rawjson.Quote(FormatTime(at))}))
 }
 
-// operationErrorKinds are the kinds of failure that a filter can select.
-var operationErrorKinds = []string{
-	"abandoned", "answer", "blocked", "cancelled", "closed", "connect", "dns", "expired", "internal", "interrupted",
-	"poisoned", "protocol", "redirect", "secret", "status", "timeout", "tls", "too_large", "unstored",
-}
-
-var (
-	operationFields = []string{"action", "filter", "set", "all", "dry_run"}
-	filterFields    = []string{"state", "tags", "schedule_id", "host", "name", "error_kind", "since", "until"}
-)
+var operationFields = []string{"action", "filter", "set", "all", "dry_run"}
 
 // ReadOperation reads a request for an operation. Its error is a fault that lists
 // every problem.
@@ -113,97 +94,6 @@ func (r *reader) include(at string, err error) {
 	for range f.More {
 		r.problems.Add(fault.Problem{})
 	}
-}
-
-// ReadSelection reads the filter of an operation. The pointers of its error begin
-// at the filter.
-func ReadSelection(filter rawjson.Value) (Selection, error) {
-	r, err := newReader(filter, "must be an object, as in {\"tags\": [\"import\"]}", ReadOptions{})
-	if err != nil {
-		return Selection{}, err
-	}
-	r.take(rawjson.Members(filter), filterFields)
-	var s Selection
-	s.Query.Tags = r.filterTags()
-	s.Query.Since, s.Query.Until = r.filterTime("since"), r.filterTime("until")
-	if text, given := r.filterText("state"); given {
-		if s.Query.States = StatesNamed(text); s.Query.States == nil {
-			r.refuse("#/state", "must be one of %s", strings.Join(StateFilters(), ", "))
-		}
-	}
-	if text, given := r.filterText("schedule_id"); given {
-		var valid bool
-		if s.Query.Schedule, valid = ParseID(text); !valid || s.Query.Schedule == uuid.Nil {
-			r.refuse("#/schedule_id", "must be a UUID")
-		}
-	}
-	if text, given := r.filterText("host"); given {
-		var why string
-		if s.Query.Host, why = ReadHost(text); why != "" {
-			r.refuse("#/host", "%s", why)
-		}
-	}
-	if text, given := r.filterText("name"); given && r.checkText("name", text, 1, 255) {
-		s.Query.Name = &text
-	}
-	if text, given := r.filterText("error_kind"); given {
-		if s.ErrorKind = text; !slices.Contains(operationErrorKinds, text) {
-			r.refuse("#/error_kind", "must be one of %s", strings.Join(operationErrorKinds, ", "))
-		}
-	}
-	if why := WhyNotPeriod(s.Query.Since, s.Query.Until); why != "" {
-		r.refuse("#/until", "%s", why)
-	}
-	return s, r.problems.Err()
-}
-
-// filterText reads a string.
-func (r *reader) filterText(name string) (text string, given bool) {
-	v, given := r.fields[name]
-	if !given {
-		return "", false
-	}
-	if v.Kind() != '"' {
-		r.refuse(Pointer(name), "must be a string")
-		return "", false
-	}
-	return rawjson.Text(v), true
-}
-
-// filterTags reads the tags that a job must have.
-func (r *reader) filterTags() []string {
-	v, given := r.fields["tags"]
-	if !given {
-		return nil
-	}
-	before := r.problems.Len()
-	readTags(r, byName["tags"], v)
-	if r.problems.Len() > before {
-		return nil
-	}
-	return LabelsOf(rawjson.Object([]rawjson.Member{{Name: "tags", Value: v}})).Tags
-}
-
-// filterTime reads a time: what scheduled_at accepts.
-func (r *reader) filterTime(name string) time.Time {
-	v, given := r.fields[name]
-	if !given {
-		return time.Time{}
-	}
-	var at time.Time
-	var err error
-	switch v.Kind() {
-	case '"':
-		at, err = ReadInstant(rawjson.Text(v))
-	case '0':
-		at, err = ReadInstant(string(v))
-	default:
-		err = errors.New("must be a datetime string or a unix timestamp")
-	}
-	if err != nil {
-		r.refuse(Pointer(name), "%s", err)
-	}
-	return at
 }
 
 // spreadField is the member of set that distributes due times.

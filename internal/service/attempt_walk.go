@@ -32,11 +32,11 @@ func (w *attemptWalk) run() (more bool, err error) {
 	for !w.left.spent() {
 		q := w.q.Logs
 		q.ListQuery = job.ListQuery{Limit: attemptChunk, After: w.at.Run, AfterID: w.at.ID, Bytes: w.left.bytes}
-		page, err := w.s.Logs(w.ctx, w.owner, w.q.Schedule, q)
+		page, err := w.s.Logs(w.ctx, w.owner, w.q.Jobs.Schedule, q)
 		if err != nil {
 			return false, err
 		}
-		if full, err := w.take(page.Items, w.q.Schedule != uuid.Nil); full || err != nil {
+		if full, err := w.take(page.Items, w.q.Jobs.Schedule != uuid.Nil); full || err != nil {
 			return full, err
 		}
 		if page.Next == nil {
@@ -61,10 +61,9 @@ func (w *attemptWalk) runJobs() (more bool, err error) {
 				return full, err
 			}
 		}
-		page, err := w.s.Jobs(w.ctx, w.owner, job.Query{
-			ListQuery: job.ListQuery{Limit: w.q.Limit, After: w.at.Run, Bytes: max(1, w.left.bytes)},
-			Schedule:  w.q.Schedule, Tags: w.q.Tags, Host: w.q.Host, Name: w.q.Name,
-		})
+		q := w.q.Jobs
+		q.ListQuery = job.ListQuery{Limit: w.q.Limit, After: w.at.Run, Bytes: max(1, w.left.bytes)}
+		page, err := w.s.Jobs(w.ctx, w.owner, q)
 		if err != nil {
 			return false, err
 		}
@@ -91,7 +90,7 @@ func (w *attemptWalk) runJob(ref job.Ref) (more bool, err error) {
 	if fault.CodeOf(err) == fault.NotFound {
 		return false, nil
 	}
-	if err != nil || !w.q.selects(j) {
+	if err != nil || !w.q.Jobs.Selects(j) {
 		return false, err
 	}
 	return w.takeJob(j.Number)

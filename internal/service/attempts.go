@@ -17,26 +17,20 @@ type AttemptQuery struct {
 	// After is the position of the page before; the zero value for the first page.
 	After job.LogPlace
 	// Logs has the filters of the logs: Job, Event, Since and Until.
-	Logs     job.LogQuery
-	Schedule uuid.UUID // uuid.Nil: any
-	// Tags, Host and Name are filters of the jobs, as in job.Query.
-	Tags []string
-	Host string
-	Name *string
+	Logs job.LogQuery
+	// Jobs has the filters of the jobs, except states and times.
+	Jobs job.Query
 	// Match selects attempts by the log of their outcome. nil selects all, and those
 	// under way too.
 	Match func(outcome *job.Log) bool
 }
 
-// ofJobs reports whether the attempts are found by their jobs.
-func (q *AttemptQuery) ofJobs() bool { return len(q.Tags) > 0 || q.Host != "" || q.Name != nil }
-
-// selects reports whether the filters of jobs select a job.
-func (q *AttemptQuery) selects(j *job.Job) bool {
-	labels := job.LabelsOf(j.Args)
-	tagged := !slices.ContainsFunc(q.Tags, func(tag string) bool { return !slices.Contains(labels.Tags, tag) })
-	named := q.Name == nil || j.Name != nil && *j.Name == *q.Name
-	return tagged && named && (q.Host == "" || labels.Host == q.Host) && (q.Schedule == uuid.Nil || j.ScheduleID == q.Schedule)
+// ofJobs reports whether the attempts are found by their jobs: a filter other than the
+// schedule selects these.
+func (q *AttemptQuery) ofJobs() bool {
+	others := q.Jobs
+	others.Schedule = uuid.Nil
+	return len(others.Terms()) > 0
 }
 
 // Attempt is an attempt of a job in a list: the log of its outcome or, without

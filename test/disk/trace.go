@@ -130,7 +130,7 @@ func readStamp(text string) (time.Time, error) {
 // are in hexadecimal digits, so none contains a comma or a parenthesis.
 func (c *call) read(text string) (spent time.Duration, err error) {
 	wrong := fmt.Errorf("not a system call: %.80q … %q", text, text[max(0, len(text)-80):])
-	text = strings.ReplaceAll(text, " <unfinished ...>) = ?", ") = ?") // killed meanwhile
+	text = strings.ReplaceAll(text, " <unfinished ...>) = ?", ") = ?")     // killed meanwhile
 	if before, found := strings.CutSuffix(text, "<detached ...>"); found { // killed before strace could look
 		arguments, _, _ := strings.Cut(before, ")")
 		text = strings.TrimRight(arguments, " ") + ") = ?"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import inspect
 import json
 import re
 import ssl
 import threading
 import time
+import types
 import unittest
 import unittest.mock
 from datetime import datetime, timedelta, timezone
@@ -18,9 +20,12 @@ import punctual
 from punctual import AsyncClient, Client, PunctualError, response_of
 from punctual.completion import Completion
 from punctual import _json
+from punctual._jobs import Jobs
+from punctual._logs import Logs
+from punctual._schedules import Schedules
 from punctual.errors import parse_retry_after
 
-from .support import ROOT, client, rejected, respond, serve, target, variable
+from .support import API, ROOT, client, rejected, respond, serve, target, variable
 
 JOB = {"id": "a", "job_id": 1, "job": {"state": "available", "has_confict": True}}
 PROBLEM = {"type": "about:blank", "status": 422, "title": "x", "code": "invalid_request", "detail": "no", "errors": [{"detail": "one"}, {"detail": "two", "pointer": "#/url"}]}
@@ -56,6 +61,31 @@ class TestCompletions(unittest.TestCase):
             self.assertNotIn("t0k-en_", str(raised.exception))
         with unittest.mock.patch.dict("os.environ", clear=True), self.assertRaisesRegex(ValueError, "PUNCTUAL_URL"):
             Completion("https://evil.example" + self.path)
+
+
+class TestFilters(unittest.TestCase):
+    """A filter that a method lacks could not be given; one of no list would be ignored."""
+
+    def test_are_those_of_the_service(self) -> None:
+        lists = {
+            "/api/jobs": Jobs.list, "/api/jobs/counts": Jobs.counts, "/api/schedules": Schedules.list,
+            "/api/logs": Logs.list, "/api/logs/export": Logs.export,
+        }
+        for path, method in lists.items():
+            with self.subTest(path):
+                documented = [API["components"]["parameters"][p["$ref"].split("/")[-1]]["name"] for p in API["paths"][path]["get"]["parameters"]]
+                self.assertEqual(sorted(documented), sorted(set(inspect.signature(method).parameters) - {"self"}))
+                if path == "/api/jobs/counts":
+                    filters = documented
+        # Each argument is sent under its own name.
+        sent: List[Any] = []
+        jobs = Jobs(types.SimpleNamespace(call=None))
+        with unittest.mock.patch.object(jobs, "_call", lambda *_, **options: sent.append(options["query"])):
+            jobs.counts(**{name: name for name in filters})
+        with unittest.mock.patch.object(jobs, "_list", lambda _, **query: sent.append(query)):
+            jobs.list(**{name: name for name in filters})
+        for query in sent:
+            self.assertEqual({name: name for name in filters}, {name: value for name, value in query.items() if name in filters})
 
 
 class TestCalls(unittest.TestCase):

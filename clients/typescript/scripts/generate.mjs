@@ -1,10 +1,11 @@
-// Writes src/generated.ts: a TypeScript type for each schema of the API document.
+// Writes src/generated.ts: a TypeScript type for each schema of the API document, and for
+// the filters of lists.
 // With --check it writes nothing and fails if the file is stale.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const documentFile = new URL("../../../api/openapi.json", import.meta.url);
 const outputFile = new URL("../src/generated.ts", import.meta.url);
-const { components } = JSON.parse(readFileSync(documentFile, "utf8"));
+const { components, paths } = JSON.parse(readFileSync(documentFile, "utf8"));
 
 /** Schemas whose names are taken by the platform or say too little on their own. */
 const names = {
@@ -107,6 +108,20 @@ for (const [name, schema] of Object.entries(components.schemas)) {
   const type = written[name] ?? typeOf(schema);
   const isInterface = type.startsWith("{") && type.indexOf("\n}") === type.length - 2;
   parts.push(`${comment(schema)}export ${isInterface ? `interface ${nameOf(name)} ${type}` : `type ${nameOf(name)} = ${type};`}\n`);
+}
+/** The lists whose filters have a type, which is called so. */
+const filters = { JobParameters: "/api/jobs/counts", LogParameters: "/api/logs/export" };
+
+/** A parameter as a member; one that may be repeated takes one value too. */
+function parameter({ $ref }) {
+  const { name, description, schema } = components.parameters[$ref.split("/").at(-1)];
+  const type = schema.type === "array" ? `${typeOf(schema.items)} | readonly ${grouped(typeOf(schema.items))}[]` : typeOf(schema);
+  return `${comment({ description })}${name}?: ${type};`;
+}
+
+for (const [name, path] of Object.entries(filters)) {
+  const members = paths[path].get.parameters.filter(({ $ref }) => !$ref.endsWith("/Mask")).map(parameter);
+  parts.push(`/** The filters of \`GET ${path}\`. */\nexport interface ${name} {\n  ${indent(members.join("\n"))}\n}\n`);
 }
 const text = parts.join("\n");
 

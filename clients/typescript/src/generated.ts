@@ -1880,3 +1880,52 @@ export interface Percentiles {
   p50: number | null;
   p99: number | null;
 }
+
+/** The filters of `GET /api/jobs/counts`. */
+export interface JobParameters {
+  /**
+   * Only jobs in this state. `scheduled` means pending: `available` or
+   * `retryable`. The others mean themselves.
+   */
+  state?: "scheduled" | "completed" | "cancelled" | "available" | "executing" | "retryable" | "discarded";
+  /** Only the runs of this schedule. */
+  schedule_id?: Uuid;
+  /** Only jobs that carry this key. */
+  idempotency_key?: string;
+  /**
+   * Only records that have this tag. Given several times, up to 10, only those
+   * that have all of them.
+   */
+  tag?: Tag | readonly Tag[];
+  /**
+   * Only jobs whose url has this host name, whatever the case and the port.
+   * Jobs stored by a version before this filter are not found.
+   */
+  host?: string;
+  /** Only jobs with exactly this name. */
+  name?: string;
+  /**
+   * Only jobs created from this time on: a datetime as in `scheduled_at`, or
+   * unix seconds.
+   */
+  since?: string;
+  /** Only jobs created before this time, in the same forms as `since`. */
+  until?: string;
+}
+
+/** The filters of `GET /api/logs/export`. */
+export interface LogParameters {
+  /** Only entries of this job, by its integer `job_id` or the record's UUID. */
+  job_id?: JobIdText;
+  /** Only entries of this schedule's runs. */
+  schedule_id?: Uuid;
+  /** Only entries of this event, such as `worker.http.response`. */
+  event?: string;
+  /**
+   * Only entries from this time on: a datetime as in `scheduled_at`, or unix
+   * seconds.
+   */
+  since?: string;
+  /** Only entries before this time, which must not be earlier than `since`. */
+  until?: string;
+}

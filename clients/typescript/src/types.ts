@@ -1,9 +1,16 @@
-import type { AlertRequest, DocumentSchedule, ExportedDocument, JobRecord, JobRequest, MinimalJob, OperationFilter, OperationRequest, Problem, ScheduleDocument, Scope, When } from "./generated.js";
+import type { AlertRequest, DocumentSchedule, ExportedDocument, JobParameters, JobRecord, JobRequest, LogParameters, MinimalJob, OperationFilter, OperationRequest, Problem, ScheduleDocument, Scope, When } from "./generated.js";
 
 /** A time: a `Date`, a timestamp, a date, or unix seconds. */
 export type Time = When | Date;
 
 type WithTimes<T, Names extends keyof T> = Omit<T, Names> & { [Name in Names]?: Time | null };
+
+type FilterOf<T extends { since?: string; until?: string }> = Omit<T, "since" | "until"> & {
+  /** From this time on. */
+  since?: Time;
+  /** Before this time. */
+  until?: Time;
+};
 
 /** A request to create a job, or with `repeat_every` or `cron` a schedule. */
 export type NewJob = Omit<WithTimes<JobRequest, "scheduled_at" | "ends_at">, "method"> & {
@@ -69,19 +76,7 @@ export interface Paging<Field extends string = never> {
 }
 
 /** Which jobs a list or a count selects; all must match. */
-export interface JobFilter {
-  state?: "scheduled" | JobRecord["job"]["state"];
-  schedule_id?: string;
-  idempotency_key?: string;
-  /** Several tags: jobs with all of them. */
-  tag?: string | readonly string[];
-  host?: string;
-  name?: string;
-  /** Created from this time on. */
-  since?: Time;
-  /** Created before this time. */
-  until?: Time;
-}
+export type JobFilter = FilterOf<JobParameters>;
 
 export type JobOrder = "inserted_at" | "scheduled_at" | "attempted_at" | "completed_at" | "cancelled_at" | "discarded_at" | "state" | "job_id" | "id";
 export type ScheduleOrder = "inserted_at" | "disabled_at" | "name" | "id";
@@ -103,13 +98,8 @@ export interface ScheduleQuery extends Paging<ScheduleOrder>, Masking {
   include?: "next_run_at";
 }
 
-export interface LogFilter extends Masking {
-  job_id?: number | string;
-  schedule_id?: string;
-  event?: string;
-  since?: Time;
-  until?: Time;
-}
+/** Which log entries a list or an export selects; all must match. */
+export type LogFilter = Omit<FilterOf<LogParameters>, "job_id"> & Masking & { job_id?: number | string };
 
 export interface LogQuery extends LogFilter, Paging<LogOrder> {}
 

@@ -14,8 +14,7 @@ import (
 
 // AttemptList is the list of attempts, with its filter.
 type AttemptList struct {
-	Logs // without Lines
-	Filters
+	Logs     // without Lines
 	Outcome  string
 	Outcomes []ui.Tab
 	Rows     []AttemptRow
@@ -23,7 +22,7 @@ type AttemptList struct {
 
 // isFiltered reports whether the list is restricted.
 func (list *AttemptList) isFiltered() bool {
-	return list.Outcome != "" || list.Filter.isSet() || list.Values.Get("tag")+list.Values.Get("host")+list.Values.Get("name") != ""
+	return list.Outcome != "" || len(list.Values) > 0
 }
 
 // AttemptRow is an attempt in one line.
@@ -112,9 +111,4 @@ func bodyOf(log *job.Log) (text string, isJSON bool) {
 		return rawjson.Text(body), false
 	}
 	return ui.Pretty(body), true
-}
-
-// field returns the input of a filter of the jobs.
-func (list *AttemptList) field(name, label, placeholder string) ui.Input {
-	return ui.Input{Name: name, Label: label, Value: list.Values.Get(name), Error: list.Filter.Problems[name], Placeholder: placeholder}
 }

@@ -46,32 +46,8 @@ func jobFilters(list *Jobs) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(list.filter("tag", "Tags", "billing tenant:42", "A job must have all of them."), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Field(list.filter("host", "Host", "api.example.com", "Of the URL, without a port."), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Field(list.filter("name", "Name", "", "The exact name."), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Field(list.filter("schedule_id", "Schedule", "id", "The id of a schedule."), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Field(list.filter("since", "Created from, in UTC", "2026-03-01 09:00", ""), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = ui.Field(list.filter("until", "Created before, in UTC", "2026-03-01 10:00", ""), nil).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		if key := list.Values.Get("idempotency_key"); key != "" {
-			templ_7745c5c3_Err = ui.Field(list.filter("idempotency_key", "Idempotency key", "", ""), nil).Render(ctx, templ_7745c5c3_Buffer)
+		for _, input := range list.jobInputs() {
+			templ_7745c5c3_Err = ui.Field(input, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -11,7 +11,7 @@ import (
 
 // Logs is the list of logs, with its filter.
 type Logs struct {
-	Filter    LogFilter
+	Filters
 	Lines     []LogLine
 	Schedule  *job.Schedule // the one that the filter names; nil for none, or if it is deleted
 	Live      bool          // new lines are shown as they come
@@ -21,18 +21,6 @@ type Logs struct {
 	Export    string
 	First     string
 	Next      string
-}
-
-// LogFilter is the filter of a list of logs as it was entered.
-type LogFilter struct {
-	Event, Job, Schedule, Last, Since, Until string
-
-	Problems map[string]string // by field; each completes "LABEL …"
-}
-
-// isSet reports whether the filter restricts the list.
-func (f *LogFilter) isSet() bool {
-	return f.Event+f.Job+f.Schedule+f.Last+f.Since+f.Until != ""
 }
 
 // LogEvents are the events that the filter offers.

@@ -44,10 +44,6 @@ type CountedOperation struct {
 	Hidden      url.Values // the inputs of the form
 }
 
-// OperationFilters are the inputs of the form for the jobs of an operation. Those
-// of the list of jobs have the same names.
-var OperationFilters = []string{"state", "tag", "host", "name", "schedule_id", "error_kind", "since", "until"}
-
 var operationActions = []ui.Choice{
 	{Value: string(job.CancelJobs), Label: "Cancel unfinished jobs"},
 	{Value: string(job.RerunJobs), Label: "Run finished jobs again, as new jobs"},
@@ -63,6 +59,11 @@ var operationStates = []ui.Choice{
 // input returns an input of the form; pointer is that of its value in the request.
 func (d *NewOperation) input(name, label, pointer, hint string) ui.Input {
 	return ui.Input{Name: name, Label: label, Hint: hint, Value: d.Values.Get(name), Error: cmp.Or(d.Problems[name], ProblemAt(d.Err, pointer))}
+}
+
+// filter returns the input of a filter.
+func (d *NewOperation) filter(f *job.Filter) ui.Input {
+	return with(d.input(f.Name, f.Label, "#/filter/"+f.InFilter(), f.Hint), func(i *ui.Input) { i.Placeholder = f.Placeholder })
 }
 
 // timeInput returns the input for the new time.

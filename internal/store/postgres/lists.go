@@ -177,6 +177,18 @@ func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank str
 	return branch + order
 }
 
+// value returns the value of a term as an argument.
+func (c *condition) value(t job.Term) string {
+	switch v := t.Value.(type) {
+	case uuid.UUID:
+		return c.numbered(`?::uuid`, v)
+	case int64:
+		return c.numbered(`?::bigint`, v)
+	default:
+		return c.numbered(`?::text`, text(t.Value.(string)))
+	}
+}
+
 // upTo returns the highest number of the jobs that come after a job.
 func (c *condition) upTo(after int64) string {
 	if after == 0 {
@@ -208,39 +220,28 @@ var jobOrder = map[string]string{
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
 	now := s.Now().UnixMicro()
-	from, order, tags := `jobs j`, ` ORDER BY j.number DESC`, q.Tags
-	first := func(column, value string) {
-		var where string
-		where, order = c.having(owner, column, value, c.upTo(q.After))
-		c.terms = append(c.terms, where)
-	}
-	switch {
-	case q.Schedule != uuid.Nil:
-		first(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
-	case q.Key != nil:
-		first(`key`, c.numbered(`?::text`, text(*q.Key)))
-	case len(tags) > 0:
-		from = c.tagged(owner, `job_tags`, `number`, tags[0], q.After != 0, q.After) + ` JOIN jobs j ON j.account = g.account AND j.number = g.number`
-		order, tags = ` ORDER BY g.number DESC`, tags[1:]
-		c.add(`true`)
-	case q.Name != nil:
-		first(`name`, c.numbered(`?::text`, text(*q.Name)))
-	case q.Host != "":
-		first(`host`, c.numbered(`?::text`, text(q.Host)))
-	default:
+	from, order := `jobs j`, ` ORDER BY j.number DESC`
+	terms := q.Terms()
+	if len(terms) == 0 {
 		c.add(`j.account = (SELECT ?::bigint) AND j.number <= `+c.upTo(q.After), owner.Number)
 	}
-	if q.Key != nil {
-		c.add(`j.key = ?`, text(*q.Key))
-	}
-	for _, tag := range tags {
-		c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`, owner.Number, text(tag))
-	}
-	if q.Name != nil {
-		c.add(`j.name = ?`, text(*q.Name))
-	}
-	if q.Host != "" {
-		c.add(`j.host = ?`, text(q.Host))
+	for i, t := range terms {
+		switch tag, column := t.Column == job.TagColumn, `j.`+t.Column; {
+		case i == 0 && tag:
+			from = c.tagged(owner, `job_tags`, `number`, t.Value.(string), q.After != 0, q.After) +
+				` JOIN jobs j ON j.account = g.account AND j.number = g.number`
+			order = ` ORDER BY g.number DESC`
+			c.add(`true`)
+		case i == 0:
+			var where string
+			where, order = c.having(owner, t.Column, c.value(t), c.upTo(q.After))
+			c.terms = append(c.terms, where)
+		case tag:
+			c.add(`EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = j.number OFFSET 0)`,
+				owner.Number, text(t.Value.(string)))
+		default:
+			c.terms = append(c.terms, column+` = `+c.value(t))
+		}
 	}
 	if q.Timed() {
 		c.terms[len(c.terms)-1] += within(c, q)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -18,24 +17,14 @@ import (
 func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	var all []string
 	highest := func(sql string) string { return `coalesce((SELECT f.number FROM (` + sql + ` LIMIT 1) f), 0)` }
-	add := func(column, value string) {
-		where, order := c.having(owner, column, value, `w.n`)
+	for _, t := range q.Terms() {
+		if t.Column == job.TagColumn {
+			const sql = `SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= w.n ORDER BY j.number DESC`
+			all = append(all, highest(c.numbered(sql, owner.Number, text(t.Value.(string)))))
+			continue
+		}
+		where, order := c.having(owner, t.Column, c.value(t), `w.n`)
 		all = append(all, highest(`SELECT j.number FROM jobs j WHERE `+where+order))
-	}
-	if q.Key != nil {
-		add(`key`, c.numbered(`?::text`, text(*q.Key)))
-	}
-	if q.Schedule != uuid.Nil {
-		add(`schedule_id`, c.numbered(`?::uuid`, q.Schedule))
-	}
-	for _, tag := range q.Tags {
-		all = append(all, highest(c.numbered(`SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= w.n ORDER BY j.number DESC`, owner.Number, text(tag))))
-	}
-	if q.Name != nil {
-		add(`name`, c.numbered(`?::text`, text(*q.Name)))
-	}
-	if q.Host != "" {
-		add(`host`, c.numbered(`?::text`, text(q.Host)))
 	}
 	if len(q.States) == 0 {
 		if len(all) == 0 {

@@ -243,36 +243,21 @@ func (t *tx) filteredNumbers(owner job.Owner, q job.Query) (query string, args [
 // filterOf adds the filters of q, except the states, to c. It returns the FROM
 // clause, which reads the index of one of them in order of the column number.
 func filterOf(c *condition, owner job.Owner, q job.Query) (from, number string) {
-	from, number = ``, `j.number`
-	index := func(name string) {
-		if from == `` {
-			from = `jobs j INDEXED BY ` + name
-		}
-	}
+	from, number = `jobs j INDEXED BY jobs_list`, `j.number`
 	c.add(`j.account = ?`, owner.Number)
-	if q.Schedule != uuid.Nil {
-		index(`jobs_schedule`)
-		c.add(`j.schedule_id = ?`, q.Schedule)
-	}
-	if q.Key != nil {
-		index(`jobs_key`)
-		c.add(`j.key = ?`, *q.Key)
-	}
-	for _, tag := range q.Tags {
-		if from == `` {
+	for i, t := range q.Terms() {
+		switch tag := t.Column == job.TagColumn; {
+		case i == 0 && tag:
 			from, number = `job_tags g CROSS JOIN jobs j ON j.number = g.number`, `g.number`
-			c.add(`g.account = ? AND g.tag = ?`, owner.Number, tag)
-			continue
+			c.add(`g.account = ? AND g.tag = ?`, owner.Number, t.Value)
+		case tag:
+			c.add(`EXISTS (SELECT 1 FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, t.Value)
+		default:
+			if i == 0 {
+				from = `jobs j INDEXED BY jobs_` + t.Index
+			}
+			c.add(`j.`+t.Column+` = ?`, t.Value)
 		}
-		c.add(`EXISTS (SELECT 1 FROM job_tags t WHERE t.account = ? AND t.tag = ? AND t.number = j.number)`, owner.Number, tag)
-	}
-	if q.Name != nil {
-		index(`jobs_name`)
-		c.add(`j.name = ?`, *q.Name)
-	}
-	if q.Host != "" {
-		index(`jobs_host`)
-		c.add(`j.host = ?`, q.Host)
 	}
 	if !q.Since.IsZero() {
 		c.add(`j.inserted_at >= ?`, q.Since)
@@ -280,7 +265,6 @@ func filterOf(c *condition, owner job.Owner, q job.Query) (from, number string) 
 	if !q.Until.IsZero() {
 		c.add(`j.inserted_at < ?`, q.Until)
 	}
-	index(`jobs_list`)
 	return from, number
 }
 

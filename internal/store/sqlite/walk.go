@@ -3,7 +3,6 @@ package sqlite
 import (
 	"math"
 
-	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -75,20 +74,12 @@ func (t *tx) filters(owner job.Owner, q job.Query) []filter {
 	add := func(from, where string, args ...any) {
 		all = append(all, filter{newSource(from, where, args...)})
 	}
-	if q.Key != nil {
-		add(`jobs INDEXED BY jobs_key`, `account = ? AND key = ?`, owner.Number, *q.Key)
-	}
-	if q.Schedule != uuid.Nil {
-		add(`jobs INDEXED BY jobs_schedule`, `account = ? AND schedule_id = ?`, owner.Number, q.Schedule)
-	}
-	for _, tag := range q.Tags {
-		add(`job_tags`, `account = ? AND tag = ?`, owner.Number, tag)
-	}
-	if q.Name != nil {
-		add(`jobs INDEXED BY jobs_name`, `account = ? AND name = ?`, owner.Number, *q.Name)
-	}
-	if q.Host != "" {
-		add(`jobs INDEXED BY jobs_host`, `account = ? AND host = ?`, owner.Number, q.Host)
+	for _, t := range q.Terms() {
+		if t.Column == job.TagColumn {
+			add(`job_tags`, `account = ? AND tag = ?`, owner.Number, t.Value)
+		} else {
+			add(`jobs INDEXED BY jobs_`+t.Index, `account = ? AND `+t.Column+` = ?`, owner.Number, t.Value)
+		}
 	}
 	states := q.States
 	switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,37 +29,76 @@ var filterTests = group{
 	"OthersTagsSelectNothing": filtersOfOthers,
 }
 
-// filterFields draw each field of a JobQuery that filters; each is left out at
-// times.
-var filterFields = map[string]func(w *world, r *rapid.T, m *model, q *job.Query){
-	"States": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
-		q.States = rapid.SliceOfNDistinct(rapid.SampledFrom(allStates), 0, 4, rapid.ID).Draw(r, "states")
+// filterField is a field of a job.Query that filters: draw sets it, or leaves it out,
+// and selects reports whether a job has what it asks for.
+type filterField struct {
+	draw    func(w *world, r *rapid.T, m *model, q *job.Query)
+	selects func(q *job.Query, j *job.Job) bool
+}
+
+var filterFields = map[string]filterField{
+	"States": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) {
+			q.States = rapid.SliceOfNDistinct(rapid.SampledFrom(allStates), 0, 4, rapid.ID).Draw(r, "states")
+		},
+		func(q *job.Query, j *job.Job) bool { return len(q.States) == 0 || slices.Contains(q.States, j.State) },
 	},
-	"Schedule": func(_ *world, r *rapid.T, m *model, q *job.Query) {
-		if seldom(r, "by schedule") {
-			q.Schedule = rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
+	"Schedule": {
+		func(_ *world, r *rapid.T, m *model, q *job.Query) {
+			if seldom(r, "by schedule") {
+				q.Schedule = rapid.SampledFrom(m.schedules).Draw(r, "schedule").ID
+			}
+		},
+		func(q *job.Query, j *job.Job) bool { return q.Schedule == uuid.Nil || q.Schedule == j.ScheduleID },
+	},
+	"Key": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) {
+			if seldom(r, "by key") {
+				key := rapid.SampledFrom([]string{"a", "b", "z"}).Draw(r, "key")
+				q.Key = &key
+			}
+		},
+		func(q *job.Query, j *job.Job) bool { return equals(q.Key, j.Key) },
+	},
+	"Tags": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) { q.Tags = drawTags(r) },
+		func(q *job.Query, j *job.Job) bool { return hasTags(j.Args, q.Tags) },
+	},
+	"Host": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) {
+			if seldom(r, "by host") {
+				q.Host = rapid.SampledFrom([]string{"one.example", "two.example", "2001:db8::1", "one.exampl"}).Draw(r, "host")
+			}
+		},
+		func(q *job.Query, j *job.Job) bool { return q.Host == "" || q.Host == job.LabelsOf(j.Args).Host },
+	},
+	"Name": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) {
+			if seldom(r, "by name") {
+				name := rapid.SampledFrom(append([]string{"repor"}, jobNames...)).Draw(r, "name")
+				q.Name = &name
+			}
+		},
+		func(q *job.Query, j *job.Job) bool { return equals(q.Name, j.Name) },
+	},
+	"Since": {
+		func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Since = w.drawSince(r, "since") },
+		func(q *job.Query, j *job.Job) bool { return !j.InsertedAt.Before(q.Since) },
+	},
+	"Until": {
+		func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Until = w.drawSince(r, "until") },
+		func(q *job.Query, j *job.Job) bool { return q.Until.IsZero() || j.InsertedAt.Before(q.Until) },
+	},
+}
+
+// matches reports whether the filters of q select a job, whose owner is not compared.
+func matches(q *job.Query, j *job.Job) bool {
+	for _, f := range filterFields {
+		if !f.selects(q, j) {
+			return false
 		}
-	},
-	"Key": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
-		if seldom(r, "by key") {
-			key := rapid.SampledFrom([]string{"a", "b", "z"}).Draw(r, "key")
-			q.Key = &key
-		}
-	},
-	"Tags": func(_ *world, r *rapid.T, _ *model, q *job.Query) { q.Tags = drawTags(r) },
-	"Host": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
-		if seldom(r, "by host") {
-			q.Host = rapid.SampledFrom([]string{"one.example", "two.example", "2001:db8::1", "one.exampl"}).Draw(r, "host")
-		}
-	},
-	"Name": func(_ *world, r *rapid.T, _ *model, q *job.Query) {
-		if seldom(r, "by name") {
-			name := rapid.SampledFrom(append([]string{"repor"}, jobNames...)).Draw(r, "name")
-			q.Name = &name
-		}
-	},
-	"Since": func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Since = w.drawSince(r, "since") },
-	"Until": func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Until = w.drawSince(r, "until") },
+	}
+	return true
 }
 
 func seldom(r *rapid.T, what string) bool { return rapid.IntRange(0, 3).Draw(r, what) == 0 }
@@ -73,7 +113,7 @@ func drawTags(r *rapid.T) []string {
 // drawFilters draws the filters of a query.
 func (w *world) drawFilters(r *rapid.T, m *model) (q job.Query) {
 	for _, name := range fieldsOf(filterFields) {
-		filterFields[name](w, r, m, &q)
+		filterFields[name].draw(w, r, m, &q)
 	}
 	return q
 }
@@ -81,8 +121,8 @@ func (w *world) drawFilters(r *rapid.T, m *model) (q job.Query) {
 // filtersAllDrawn: a field that is added to JobQuery is compared with the model.
 func filtersAllDrawn(w *world) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[job.Query]()) {
-		if len(f.Index) == 1 && !f.Anonymous && filterFields[f.Name] == nil {
-			w.Errorf("JobQuery.%s is not among filterFields: draw it there, and add it to jobList of the model", f.Name)
+		if len(f.Index) == 1 && !f.Anonymous && filterFields[f.Name].draw == nil {
+			w.Errorf("JobQuery.%s is not among filterFields: add it there", f.Name)
 		}
 	}
 }

@@ -227,10 +227,7 @@ func compareIDs(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }
 func (m *model) jobList(owner job.Owner, q job.Query) []*job.Job {
 	var selected []*job.Job
 	for _, j := range m.jobs {
-		if j.Owner == owner && (len(q.States) == 0 || slices.Contains(q.States, j.State)) &&
-			(q.Schedule == uuid.Nil || q.Schedule == j.ScheduleID) && equals(q.Key, j.Key) && equals(q.Name, j.Name) &&
-			hasLabels(j.Args, q.Host, q.Tags) && !j.InsertedAt.Before(q.Since) && (q.Until.IsZero() || j.InsertedAt.Before(q.Until)) &&
-			(q.After == 0 || j.Number < q.After) {
+		if j.Owner == owner && matches(&q, j) && (q.After == 0 || j.Number < q.After) {
 			selected = append(selected, j)
 		}
 	}
@@ -240,15 +237,10 @@ func (m *model) jobList(owner job.Owner, q job.Query) []*job.Job {
 // equals reports whether a text is the one that is wanted, if any.
 func equals(want, got *string) bool { return want == nil || got != nil && *got == *want }
 
-// hasLabels reports whether args have a host, if one is wanted, and all tags.
-func hasLabels(args rawjson.Value, host string, tags []string) bool {
+// hasTags reports whether args have all tags.
+func hasTags(args rawjson.Value, tags []string) bool {
 	l := job.LabelsOf(args)
-	for _, tag := range tags {
-		if !slices.Contains(l.Tags, tag) {
-			return false
-		}
-	}
-	return host == "" || host == l.Host
+	return !slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(l.Tags, tag) })
 }
 
 var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
@@ -263,7 +255,7 @@ var scheduleFields = map[string]func(a, b *job.Schedule) (int, bool, bool){
 func (m *model) scheduleList(owner job.Owner, q job.ScheduleQuery) []*job.Schedule {
 	var selected []*job.Schedule
 	for _, s := range m.schedules {
-		if s.Owner == owner && hasLabels(s.Args, "", q.Tags) && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
+		if s.Owner == owner && hasTags(s.Args, q.Tags) && (q.AfterID == uuid.Nil || compareIDs(s.ID, q.AfterID) < 0) {
 			selected = append(selected, s)
 		}
 	}
