@@ -18,7 +18,7 @@ func TestAttempts_InEveryLook(t *testing.T) {
 			p.ClickOn("4xx").At("/public/attempts?outcome=4xx").See("Nightly report").NotSee("Welcome mail")
 			p.Click(".attempt > summary").See("no such page", "Response headers").Check()
 			p.Go("/public/attempts?outcome=dns").See("No attempt matches").Check()
-			p.Expect(422).Go("/public/attempts?job=nonsense").See("Job must be a job's number or record id").Check()
+			p.Expect(422).Go("/public/attempts?job=nonsense").See("Job must be a job's integer id or UUID").Check()
 		})
 	}
 }

@@ -19,7 +19,7 @@ func TestLogs_InEveryLook(t *testing.T) {
 			p.Go("/public/logs").See("Visible to everyone", "New logs appear at the top.", "worker.http.response").Check()
 			p.Go("/public/logs?schedule="+often+"&follow=off").See("Sync the inbox", "Follow live").Check()
 			p.Go("/public/logs?event=worker.webhook.failed").See("No log matches").Check()
-			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's number or record id", "From, in UTC").Check()
+			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's integer id or UUID", "From, in UTC").Check()
 			p.Go(fmt.Sprintf("/public/logs?job=%d", w.failed)).See("404").ClickOn("worker.http.response").See("no such page", "Log of job").Check()
 		})
 	}
