@@ -90,7 +90,12 @@
     }
   };
   focusable();
-  document.addEventListener("live:updated", () => { focusable(); if (owner && !owner.isConnected) hide(); });
+  document.addEventListener("live:updated", () => {
+    focusable();
+    if (!owner) return;
+    if (owner.isConnected) owner.setAttribute("aria-describedby", tip.id); // the merged answer has no such attribute
+    else hide();
+  });
   document.addEventListener("detail:loaded", focusable);
 
   // Toasts: closed without loading the page again.
