@@ -34,7 +34,11 @@ func TestMarks_ExactTimesOnFocusAndHover(t *testing.T) {
 	if got := p.Value(`document.activeElement.getAttribute("aria-describedby")`); got != "exact" {
 		t.Errorf("the link is described by %q", got)
 	}
-	p.Is(`(() => (document.activeElement.removeAttribute("aria-describedby"), document.dispatchEvent(new CustomEvent("live:updated")), document.activeElement.getAttribute("aria-describedby") === "exact"))()`)
+	updated := `(() => (document.activeElement.removeAttribute("aria-describedby"),
+		document.dispatchEvent(new CustomEvent("live:updated")), document.activeElement.getAttribute("aria-describedby")))()`
+	if got := p.Value(updated); got != "exact" {
+		t.Errorf("after an update, the link is described by %q", got)
+	}
 	p.Press(kb.Escape).Wait(`document.getElementById("exact").hidden`)
 	p.Is(`(document.querySelector("main td time").dispatchEvent(new PointerEvent("pointerover", {bubbles: true})), true)`)
 	p.Wait(`!document.getElementById("exact").hidden && document.getElementById("exact").innerText.endsWith("UTC")`).Check()
