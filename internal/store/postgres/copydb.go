@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 var _ store.Copyable = (*Store)(nil)
@@ -47,7 +48,7 @@ func (s *Store) CopyBegin(ctx context.Context, source string) (mark string, err 
 }
 
 // CopyWrite implements store.Copyable.
-func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *store.Records) error {
+func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *store.Records) error {
 	return s.write(ctx, func(t *tx) error {
 		err := underWay(t, `UPDATE transfers SET mark = $2 WHERE source = $1 AND mark IS NOT NULL RETURNING source`, source, mark)
 		if err != nil {
@@ -55,9 +56,10 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 		}
 		var all []query
 		for _, some := range [][]query{
-			copyAccounts(records.Accounts), copyKeys(records.Keys), copyHeaderSecrets(records.HeaderSecrets), copyAlerts(records.Alerts), copyRecipients(records.Recipients), copySchedules(records.Schedules),
-			s.copyJobs(records.Jobs), copyLogs(t, records.Logs), copyDeliveries(records.Deliveries),
-			copyAudits(records.Audits),
+			ofRecords(records.Copy(copied)), copyAccounts(copied.Accounts), copyKeys(copied.Keys), copyAlerts(copied.Alerts),
+			copyRecipients(copied.Recipients), copySchedules(copied.Schedules),
+			s.copyJobs(copied.Jobs), copyLogs(t, copied.Logs), copyDeliveries(copied.Deliveries),
+			copyAudits(copied.Audits),
 		} {
 			all = append(all, some...)
 		}

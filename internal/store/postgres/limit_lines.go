@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 // lineEntry lets a job's item wait for one of its keys. The job is given by its
@@ -81,7 +82,7 @@ func keepLimits(items []awaiting) []query {
 		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
 			SELECT u.account, u.number, u.key, 2, u.due, u.named
 			FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[]) AS u (account, number, key, due, named)
-			JOIN limits l ON l.account = u.account AND l.key = u.key AND NOT l.deleted ON CONFLICT DO NOTHING`,
+			JOIN limits l ON l.account = u.account AND l.key = u.key AND NOT l.Deleted ON CONFLICT DO NOTHING`,
 		args: []any{accounts, numbers, keys, due, named},
 	}}
 }
@@ -217,14 +218,8 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 	var queries []query
 	for _, of := range slices.SortedFunc(maps.Keys(unused), compareKeys) {
 		starts := unused[of]
-		var r *limitRow
-		err := t.run(query{
-			sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key = $2 FOR UPDATE`, args: []any{of.Account, of.Key},
-			row: func(rows pgx.Rows) (err error) {
-				r, err = scanLimit(rows)
-				return err
-			},
-		})
+		var r *records.LimitRow
+		err := t.run(readLimits(func(l *records.LimitRow) { r = l }, `WHERE account = $1 AND key = $2 FOR UPDATE`, of.Account, of.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -232,9 +227,9 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 			continue
 		}
 		for _, at := range starts {
-			r.starts.Return(at, t.now, r.Per)
+			r.Starts.Return(at, t.now, r.Per)
 		}
-		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{of.Account, of.Key, r.starts.String()}})
+		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{of.Account, of.Key, r.Starts.String()}})
 	}
 	return queries, nil
 }
@@ -331,7 +326,7 @@ type line struct {
 	items  []store.QueueKey
 	own    []time.Time
 	needs  []limit.Item
-	rows   map[string]*limitRow
+	rows   map[string]*records.LimitRow
 	states map[string]*limit.State
 }
 
@@ -356,15 +351,10 @@ func (l *line) read(t *tx) error {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	l.rows, l.states = map[string]*limitRow{}, map[string]*limit.State{}
-	err = t.run(query{
-		sql: `SELECT ` + limitColumns + ` FROM limits WHERE account = (SELECT $1::bigint) AND key = ANY($2) ORDER BY key FOR UPDATE`, args: []any{l.Account, keys},
-		row: func(rows pgx.Rows) error {
-			r, err := scanLimit(rows)
-			l.rows[r.Key], l.states[r.Key] = r, r.state()
-			return err
-		},
-	}, query{
+	l.rows, l.states = map[string]*records.LimitRow{}, map[string]*limit.State{}
+	err = t.run(readLimits(func(r *records.LimitRow) {
+		l.rows[r.Key], l.states[r.Key] = r, r.State(0)
+	}, `WHERE account = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.Account, keys), query{
 		sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states),
 	}, query{
 		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
@@ -441,7 +431,7 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 // end stores when the line is planned next. A limit that is deleted goes with
 // the last item.
 func (l *line) end(t *tx, wakeAt time.Time) []query {
-	if l.rows[l.Key].deleted && wakeAt.IsZero() {
+	if l.rows[l.Key].Deleted && wakeAt.IsZero() {
 		return []query{{
 			sql:  `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
 			args: []any{l.Account, l.Key, t.now.Add(store.LimitGone).UnixMicro()},

@@ -13,10 +13,12 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 // Store is a PostgreSQL database.
 type Store struct {
+	*records.Records
 	id      string // distinguishes this process's notices from others'
 	pools   [classes]*pgxpool.Pool
 	control *pgxpool.Pool
@@ -90,6 +92,7 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
 		writeWithin: cmp.Or(options.WriteWithin, writeWithin), leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
+	s.Records = records.New(recordsEngine{s})
 	s.Subscribe(func(store.Notice) {})
 	if err := s.openPools(background, config); err != nil {
 		stop()

@@ -28,8 +28,9 @@ const (
 type query struct {
 	sql   string
 	args  []any
-	start func()               // called before rows are read, again on a retry; may be nil
-	row   func(pgx.Rows) error // called for each row; nil if there are none to read
+	start func()                     // called before rows are read, again on a retry; may be nil
+	row   func(pgx.Rows) error       // called for each row; nil if there are none to read
+	end   func(affected int64) error // called after the rows; its fault is returned at the end; may be nil
 }
 
 // tx is a transaction under way.
@@ -47,6 +48,8 @@ type tx struct {
 	foreign []store.QueueKey  // released items, for notices to other nodes
 	cancels []int64           // nodes that have cancels to read
 	wakes   []store.LimitWake // lines of limits to be planned
+	alerts  bool              // alerts have changed
+	refused error             // what a query's end has returned
 }
 
 // run sends statements in one round trip.
@@ -90,9 +93,12 @@ func (t *tx) send(queries []query, commit bool) error {
 	if closed := results.Close(); err == nil && !t.ended {
 		err = closed
 	}
+	if err == nil {
+		return t.refused
+	}
 	var own localError
 	switch state := code(err); {
-	case err == nil, t.ended, pgconn.SafeToRetry(err), errors.As(err, &own) && (!own.sent || !commit):
+	case t.ended, pgconn.SafeToRetry(err), errors.As(err, &own) && (!own.sent || !commit):
 		return err
 	case commit && (state == "" || strings.HasPrefix(state, "08")):
 		t.ended = true // committed or not
@@ -134,6 +140,9 @@ func (t *tx) receive(results pgx.BatchResults, skip int, queries []query) error 
 		}
 		if rows.Close(); rows.Err() != nil {
 			return fmt.Errorf("running %.60q: %w", q.sql, rows.Err())
+		}
+		if q.end != nil && t.refused == nil {
+			t.refused = q.end(rows.CommandTag().RowsAffected())
 		}
 	}
 	return nil
@@ -217,4 +226,7 @@ func (s *Store) published(t *tx) {
 	s.notifier.stored(t.refs)
 	s.notifier.stored(t.foreign)
 	s.notifier.cancelled(t.cancels)
+	if t.alerts {
+		s.notifier.alertsChanged()
+	}
 }

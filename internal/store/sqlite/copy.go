@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 var _ store.Copyable = (*Store)(nil)
@@ -55,7 +56,7 @@ func noCopy() error {
 }
 
 // CopyWrite implements store.Copyable.
-func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *store.Records) error {
+func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *store.Records) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.exec(`UPDATE transfers SET mark = ? WHERE source = ? AND mark IS NOT NULL`, mark, source); err != nil {
 			return fmt.Errorf("storing the mark of a copy: %w", err)
@@ -64,15 +65,18 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, records *sto
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyAccounts, t.copyKeys, t.copyHeaderSecrets, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyRecords, t.copyAccounts, t.copyKeys, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
-			if err := write(records); err != nil {
+			if err := write(copied); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
 			}
 		}
 		return nil
 	})
 }
+
+// copyRecords stores what package records stores.
+func (t *tx) copyRecords(r *store.Records) error { return t.Run(records.Copy(r)...) }
 
 func (t *tx) copyAccounts(r *store.Records) error {
 	for _, a := range r.Accounts {
@@ -105,17 +109,6 @@ func (t *tx) copyKeys(r *store.Records) error {
 		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *tx) copyHeaderSecrets(r *store.Records) error {
-	for _, h := range r.HeaderSecrets {
-		err := t.exec(`INSERT INTO header_secrets (account, name, hosts, http, value, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			h.Account, h.Name, strings.Join(h.Hosts, ","), h.HTTP, h.Value, h.CreatedAt, h.UpdatedAt)
 		if err != nil {
 			return err
 		}

@@ -151,7 +151,7 @@ func (s *Store) RunUnfinished(ctx context.Context, owner job.Owner, schedule uui
 
 // RunsEnded implements store.Definitions.
 func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error) {
-	err = s.readAs(ctx, records, func(t *tx) error {
+	err = s.readAs(ctx, single, func(t *tx) error {
 		states = nil
 		err := t.query(`SELECT state FROM jobs WHERE schedule_id = ? AND account = ? AND state >= 4 ORDER BY number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			states = append(states, job.State(stmt.ColumnInt(0)))

@@ -12,7 +12,7 @@ import (
 // DocumentEntries implements store.Definitions.
 func (s *Store) DocumentEntries(ctx context.Context, owner job.Owner, document string) ([]job.DocumentEntry, error) {
 	var entries []job.DocumentEntry
-	err := s.readAs(ctx, records, func(t *tx) (err error) {
+	err := s.readAs(ctx, single, func(t *tx) (err error) {
 		entries, err = t.documentEntries(owner.Number, document)
 		return err
 	})
@@ -40,7 +40,7 @@ func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *st
 		where, args = `s.key IS NOT NULL AND s.document = ? AND s.document <> ''`, append(args, *document)
 	}
 	var found []*job.Schedule
-	err := s.readAs(ctx, records, func(t *tx) error {
+	err := s.readAs(ctx, single, func(t *tx) error {
 		found = nil
 		size := 0
 		return t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = ? AND s.key > ? AND `+where+` ORDER BY s.key LIMIT ?`, func(stmt *sqlite.Stmt) error {

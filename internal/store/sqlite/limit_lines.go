@@ -194,10 +194,10 @@ func (t *tx) returnStart(account, number int64, until time.Time) error {
 		if err != nil {
 			return err
 		}
-		if r == nil || !r.starts.Return(until, t.now, r.Per) {
+		if r == nil || !r.Starts.Return(until, t.now, r.Per) {
 			continue
 		}
-		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, r.starts.String(), account, key); err != nil {
+		if err := t.exec(`UPDATE limits SET starts = ? WHERE account = ? AND key = ?`, r.Starts.String(), account, key); err != nil {
 			return err
 		}
 	}
@@ -301,7 +301,7 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 			return store.LimitPassed{}, err
 		}
 	}
-	return plan.LimitPassed, t.endPass(p, plan.WakeAt, rows[p.Key].deleted)
+	return plan.LimitPassed, t.endPass(p, plan.WakeAt, rows[p.Key].Deleted)
 }
 
 // endPass stores when the line is planned next. A limit that is deleted goes

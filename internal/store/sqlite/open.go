@@ -21,6 +21,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 //go:embed migrations/*.sql
@@ -45,6 +46,7 @@ type Options struct {
 
 // Store is a SQLite database.
 type Store struct {
+	*records.Records
 	now        func() time.Time
 	path       string
 	lock       *flock.Flock
@@ -75,6 +77,7 @@ func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{
 		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}},
 	}
+	s.Records = records.New(recordsEngine{s})
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -49,11 +49,11 @@ func prepared(t *testing.T, s *Store) []string {
 // statements that have no plan.
 func plan(t *testing.T, s *Store, query string) []string {
 	t.Helper()
-	conn, err := s.pools[records].Take(t.Context())
+	conn, err := s.pools[single].Take(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.pools[records].Put(conn)
+	defer s.pools[single].Put(conn)
 	stmt, _, err := conn.PrepareTransient(`EXPLAIN QUERY PLAN ` + query)
 	if err != nil {
 		t.Fatalf("explaining %s: %v", query, err)

@@ -18,7 +18,7 @@ type class int
 const (
 	engine     class = iota // the queue, and the records to fire
 	access                  // accounts, their secrets, keys and sessions
-	records                 // single records, found by an index
+	single                  // single records, found by an index
 	pages                   // lists whose cost is bounded by their length
 	heavy                   // lists that are sorted, or skip many records
 	background              // counts and copies of all records
@@ -27,11 +27,11 @@ const (
 
 // connections is the number of connections of each class. Each heavy read
 // occupies a core.
-var connections = [classes]int{engine: 3, access: 2, records: 3, pages: 3, heavy: 2, background: 1}
+var connections = [classes]int{engine: 3, access: 2, single: 3, pages: 3, heavy: 2, background: 1}
 
 // bounded reports whether reads of a class have a timeout, because clients can
 // make them slow.
-func (c class) bounded() bool { return c == records || c == pages || c == heavy }
+func (c class) bounded() bool { return c == single || c == pages || c == heavy }
 
 // classOf returns the class of a list.
 func classOf(isHeavy bool) class {
@@ -73,7 +73,7 @@ func (p *pools) close() error {
 var errLate = errors.New("a read has taken too long")
 
 // read is readAs for single records.
-func (s *Store) read(ctx context.Context, f func(*tx) error) error { return s.readAs(ctx, records, f) }
+func (s *Store) read(ctx context.Context, f func(*tx) error) error { return s.readAs(ctx, single, f) }
 
 // readAs runs f in a read transaction on a connection of a class.
 func (s *Store) readAs(ctx context.Context, c class, f func(*tx) error) error {

@@ -35,7 +35,7 @@ func TestRead_ListsDoNotBlockOtherClasses(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, c := range []class{records, pages, heavy, background} {
+	for _, c := range []class{single, pages, heavy, background} {
 		occupy(t, s, c)
 	}
 	ctx := t.Context()

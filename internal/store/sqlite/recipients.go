@@ -48,7 +48,7 @@ func (t *tx) mailbox(mailbox string) (refused bool, asked time.Time, err error) 
 
 // RecipientGet implements store.Recipients.
 func (s *Store) RecipientGet(ctx context.Context, account int64, address, mailbox string) (r *store.Recipient, refused bool, err error) {
-	err = s.readAs(ctx, records, func(t *tx) error {
+	err = s.readAs(ctx, single, func(t *tx) error {
 		if r, err = t.recipientWhere(`WHERE account = ? AND address = ?`, account, address); err != nil {
 			return err
 		}

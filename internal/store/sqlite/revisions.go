@@ -46,7 +46,7 @@ func (t *tx) editedJob(number int64) (account int64, id uuid.UUID, err error) {
 // Revisions implements store.Definitions.
 func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error) {
 	var found []*job.Revision
-	err := s.readAs(ctx, records, func(t *tx) error {
+	err := s.readAs(ctx, single, func(t *tx) error {
 		found = nil
 		return t.query(`SELECT revision, changed_at, actor, changes FROM revisions WHERE account = ? AND record = ? ORDER BY revision DESC LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {

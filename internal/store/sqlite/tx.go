@@ -24,6 +24,7 @@ type tx struct {
 	now        time.Time
 	refs       []store.QueueKey    // stored queue items, for the subscriber after the commit
 	wakes      []store.LimitWake   // lines to be planned, for the subscriber
+	wrote      bool                // the write under way has changed a row
 	used       map[int64]store.Use // changes of accounts' usage, applied after the commit
 }
 
@@ -263,7 +264,7 @@ func (t *tx) owner(number int64) (job.Owner, error) {
 
 // one reads a single value; nil if there is none.
 func one[T any](ctx context.Context, s *Store, get func(*tx) (*T, error)) (*T, error) {
-	return oneAs(ctx, s, records, get)
+	return oneAs(ctx, s, single, get)
 }
 
 // oneAs is like one, on a connection of a class.

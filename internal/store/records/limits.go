@@ -1,0 +1,160 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// LimitRow is a limit as stored.
+type LimitRow struct {
+	store.Limit
+	Account int64
+	// Deleted: the row remains until nothing waits in its line.
+	Deleted bool
+	Starts  limit.Starts
+	WakeAt  time.Time // when its line is to be planned; zero for not at all
+}
+
+// State returns the state of the limit with a number of attempts in flight.
+func (l *LimitRow) State(inFlight int) *limit.State {
+	return &limit.State{Limit: l.Limit.Limit, Starts: l.Starts, InFlight: inFlight}
+}
+
+// Limits is the table of limits, which the stores' own code for their lines reads too.
+var Limits = Table[LimitRow]{
+	Name: "limits", Key: []string{"account", "key"},
+	Columns: []Column[LimitRow]{
+		{"account", func(l *LimitRow) any { return &l.Account }},
+		{"key", func(l *LimitRow) any { return &l.Key }},
+		{"calls", func(l *LimitRow) any { return &l.Calls }},
+		{"per", func(l *LimitRow) any { return &l.Per }},
+		{"parallel", func(l *LimitRow) any { return &l.Parallel }},
+		{"paused", func(l *LimitRow) any { return &l.Paused }},
+		{"deleted", func(l *LimitRow) any { return &l.Deleted }},
+		{"starts", func(l *LimitRow) any { return &startsOf{to: &l.Starts} }},
+		{"wake_at", func(l *LimitRow) any { return &l.WakeAt }},
+	},
+}
+
+// startsOf stores the latest starts under a limit as text.
+type startsOf struct {
+	to   *limit.Starts
+	text string
+}
+
+func (f *startsOf) Target() any { return &f.text }
+func (f *startsOf) Stored() any { return f.to.String() }
+func (f *startsOf) Load()       { *f.to = limit.ParseStarts(f.text) }
+
+// defined returns a query for one limit that is not deleted.
+func defined(found *[]*LimitRow, account int64, key, lock string) Query {
+	return Limits.Select(found, nil, `WHERE account = $1 AND key = $2 AND NOT deleted`+lock, account, key)
+}
+
+// wake has the line of a limit planned.
+func wake(account int64, key string, at time.Time) store.Notice {
+	return store.Notice{Limits: []store.LimitWake{{LimitKey: store.LimitKey{Account: account, Key: key}, At: at}}}
+}
+
+// LimitPut implements store.Limits.
+func (r *Records) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error) {
+	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		var old []*LimitRow
+		n := 0
+		// The account's row keeps two calls from exceeding the maximum together.
+		err := t.Run(
+			Query{SQL: `SELECT number FROM accounts WHERE number = $1 FOR NO KEY UPDATE`, Args: []any{owner.Number}, Lock: true},
+			defined(&old, owner.Number, l.Key, ``),
+			Query{SQL: `SELECT count(*) FROM limits WHERE account = $1`, Args: []any{owner.Number}, Row: into(&n)},
+		)
+		if err != nil {
+			return nil, err
+		}
+		created = len(old) == 0
+		if err := putIf.Check("limit", !created); err != nil {
+			return nil, err
+		}
+		if created && n >= limit.MaxPerAccount {
+			return nil, store.TooManyLimits()
+		}
+		now := t.Now()
+		t.Notify(wake(owner.Number, l.Key, now))
+		// What has started under it still counts.
+		return []Query{Limits.Put(&LimitRow{Account: owner.Number, Limit: l, WakeAt: now}, "starts")}, nil
+	})
+	return created, err
+}
+
+// LimitGet implements store.Limits.
+func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*store.LimitUse, error) {
+	now := r.engine.Now()
+	var found []*LimitRow
+	use := &store.LimitUse{}
+	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), Query{
+		SQL: `SELECT (SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state = 2 LIMIT $4) a),
+			(SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 AND due <= $3 LIMIT $4) b)`,
+		Args: []any{owner.Number, key, now, store.MaxLimitCount}, Row: into(&use.InFlight, &use.Waiting),
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fault.NoSuch("limit")
+	}
+	use.Record = found[0].Limit
+	use.NextAt, _ = found[0].State(use.InFlight).Earliest(now)
+	return use, nil
+}
+
+// LimitList implements store.Limits.
+func (r *Records) LimitList(ctx context.Context, owner job.Owner, after string, most int) (limits []store.Limit, err error) {
+	var found []*LimitRow
+	err = r.engine.Read(ctx, Pages, Limits.Select(&found, nil, `WHERE account = $1 AND key > $2 AND NOT deleted ORDER BY key LIMIT $3`, owner.Number, after, most))
+	for _, l := range found {
+		limits = append(limits, l.Limit)
+	}
+	return limits, err
+}
+
+// LimitDelete implements store.Limits.
+func (r *Records) LimitDelete(ctx context.Context, owner job.Owner, key string) (named int, err error) {
+	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		var old []*LimitRow
+		named = 0
+		err := t.Run(defined(&old, owner.Number, key, ` FOR UPDATE`), Query{
+			SQL:  `SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND named LIMIT $3) n`,
+			Args: []any{owner.Number, key, store.MaxLimitCount}, Row: into(&named),
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case len(old) == 0:
+			return nil, fault.NoSuch("limit")
+		case named > 0:
+			return nil, nil
+		}
+		// What waits because of its host goes on; then the row goes, see endPass.
+		now := t.Now()
+		t.Notify(wake(owner.Number, key, now))
+		return []Query{Limits.Put(&LimitRow{Account: owner.Number, Limit: store.Limit{Key: key}, Deleted: true, WakeAt: now})}, nil
+	})
+	return named, err
+}
+
+// LimitsOf implements store.Limits.
+func (r *Records) LimitsOf(ctx context.Context, owner job.Owner, keys []string) (limits []string, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	var found []*LimitRow
+	err = r.engine.Read(ctx, Pages, Limits.Select(&found, nil, `WHERE account = $1 AND key = ANY($2) AND NOT deleted ORDER BY key`, owner.Number, keys))
+	for _, l := range found {
+		limits = append(limits, l.Key)
+	}
+	return limits, err
+}
