@@ -18,8 +18,8 @@ func BenchmarkAccounts(b *testing.B) {
 	const accounts = 1000
 	for name, prepare := range map[string]func(c *Client){
 		"kept":    func(*Client) {},
-		"resumed": func(c *Client) { c.relieve() },
-		"opened":  func(c *Client) { c.relieve(); c.sessions = newSessionCache() },
+		"resumed": func(c *Client) { c.conns.closeIdle(0) },
+		"opened":  func(c *Client) { c.conns.closeIdle(0); c.sessions = newSessionCache() },
 	} {
 		b.Run(name, func(b *testing.B) {
 			url, _ := scripted(b, func(r turn) bool { r.say(okay); return true })

@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,10 +36,10 @@ type attempt struct {
 	foreign  bool // a redirect led to another origin
 	reading  bool // the final response's header has arrived, its body is being read
 
-	left bool                    // req.Leave has permitted the request
 	stop context.CancelCauseFunc // set if there is req.Leave
 
 	hop       hop         // the connection in use
+	wrote     bool        // a byte of any hop may have left
 	responded atomic.Bool // the first byte of a response has arrived
 }
 
@@ -102,8 +103,7 @@ func (a *attempt) sendVia(ctx context.Context) (*http.Response, error) {
 		}
 	}
 	resp, err := a.exchangeHTTP2(ctx, to)
-	if known && refusesVersion(err) { // it has changed
-		a.client.only2.remove(to.to)
+	if known && refusesVersion(err) { // openHTTP2 has forgotten that it spoke HTTP/2
 		return a.exchange(ctx, to)
 	}
 	return resp, err
@@ -136,67 +136,96 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		if err != nil {
 			return nil, err
 		}
-		a.hop.take(conn)
-		if err := a.mayLeave(ctx); err != nil {
-			a.hop.leave(false)
+		waited, err := a.mayLeave(ctx)
+		if err != nil {
+			a.client.conns.back(conn)
 			return nil, err
 		}
+		if kept && waited && !a.stillGood(conn) {
+			continue
+		}
+		a.hop.take(conn)
 		before := conn.sent.Load()
 		x := &exchange{conn: conn}
 		resp, err := x.begin(req, requestSize(req), func() { a.responded.Store(true) })
 		if err == nil {
+			a.wrote = true
 			resp.Body = newResponseBody(resp, &a.hop, x)
 			return resp, nil
 		}
 		x.end(false)
 		a.hop.leave(true)
-		if conn.sent.Load() > before || !kept || ctx.Err() != nil {
+		wrote := conn.sent.Load() > before
+		a.wrote = a.wrote || wrote
+		if wrote || !kept || ctx.Err() != nil {
 			return nil, a.unanswered(err, kept)
 		}
 	}
+}
+
+// stillGood reports whether a kept connection may carry the request after some time
+// during which nothing was read from it. It closes one that may not.
+func (a *attempt) stillGood(conn *targetConn) bool {
+	if conn.quiet() && (!a.req.Recent || a.client.conns.stillRecent(conn)) {
+		return true
+	}
+	_ = conn.Close()
+	return false
 }
 
 // exchangeHTTP2 sends a request over HTTP/2. One that a target has refused to process
 // has left this machine all the same, so it is not sent again either.
 func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, error) {
+	pool := a.client.http2
 	for tries := 0; ; tries++ {
-		wrote := &atomic.Bool{}
-		req := a.request(a.traced(ctx, wrote))
-		if err := checkRequest(req); err != nil {
+		if err := checkRequest(a.request(ctx)); err != nil {
 			return nil, err
 		}
-		conn, kept, err := a.client.http2.connection(ctx, to, a.which(tries))
+		conn, kept, err := pool.connection(ctx, to, a.which(tries))
 		if err != nil {
 			return nil, err
 		}
-		a.hop.conn = conn.raw
-		if err := a.mayLeave(ctx); err != nil {
-			conn.Release()
-			a.hop.leave(false)
+		waited, err := a.mayLeave(ctx)
+		switch {
+		case err != nil:
+			pool.release(conn)
 			return nil, err
+		case waited && a.req.Recent && !conn.raw.usedLately(), !conn.mayBegin():
+			pool.release(conn)
+			continue
 		}
-		resp, err := conn.RoundTrip(req)
+		a.hop.take(conn.raw)
+		w := &writing{begun: sync.OnceFunc(conn.begun)}
+		resp, err := conn.RoundTrip(a.request(a.traced(ctx, w)))
+		w.begun()
+		a.wrote = a.wrote || err == nil || w.wrote.Load()
 		if err == nil {
 			resp.Body = newResponseBody(resp, &a.hop, nil)
 			return resp, nil
 		}
 		a.hop.leave(true)
-		if wrote.Load() || !kept && tries > maxTries || ctx.Err() != nil {
+		if w.wrote.Load() || !kept && tries > maxTries || ctx.Err() != nil {
 			return nil, a.unanswered(err, kept)
 		}
 	}
 }
 
-// mayLeave returns an error if the request may not be sent any more.
-func (a *attempt) mayLeave(ctx context.Context) error {
+// longWait is how long the question whether a request may be sent takes at most for
+// what is known of its connection to hold.
+const longWait = time.Millisecond
+
+// mayLeave returns an error if the request may not be sent any more. waited is whether
+// it took long to find out.
+func (a *attempt) mayLeave(ctx context.Context) (waited bool, err error) {
+	began := present()
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return false, ctx.Err()
 	case !a.leave():
-		return errTooLate
+		return false, errTooLate
 	}
 	a.responded.Store(false)
-	return nil
+	return began.age() > longWait, nil
 }
 
 // droppedError means that a connection that was open before the request was closed
@@ -215,11 +244,20 @@ func (a *attempt) unanswered(err error, kept bool) error {
 	return err
 }
 
+// writing is what net/http reports of a request over HTTP/2 that it writes.
+type writing struct {
+	wrote atomic.Bool // a byte may have left
+	begun func()      // called when the request has its stream
+}
+
 // traced returns a context through which net/http reports that it writes the request,
 // and the first byte of a response.
-func (a *attempt) traced(ctx context.Context, wrote *atomic.Bool) context.Context {
+func (a *attempt) traced(ctx context.Context, w *writing) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteHeaderField:     func(string, []string) { wrote.Store(true) }, // to a buffer, before any byte is sent
+		WroteHeaderField: func(string, []string) { // to a buffer, before any byte is sent
+			w.wrote.Store(true)
+			w.begun()
+		},
 		GotFirstResponseByte: func() { a.responded.Store(true) },
 	})
 }
@@ -228,16 +266,14 @@ func (a *attempt) traced(ctx context.Context, wrote *atomic.Bool) context.Contex
 // more.
 var errTooLate = errors.New("the request may not be sent any more")
 
-// leave asks whether the request may be sent now. Further hops and connections
-// need no permission.
+// leave asks whether the request may be sent now. Each hop asks, and each connection
+// that replaces another: time passes between them.
 func (a *attempt) leave() bool {
-	if a.req.Leave == nil || a.left {
+	if a.req.Leave == nil || a.req.Leave() {
 		return true
 	}
-	if a.left = a.req.Leave(); !a.left {
-		a.stop(errTooLate)
-	}
-	return a.left
+	a.stop(errTooLate)
+	return false
 }
 
 func (a *attempt) request(ctx context.Context) *http.Request {

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -219,7 +220,7 @@ func TestPool_BooksStayRight(t *testing.T) {
 				c.Block([]Rule{rule})
 				c.Block(nil)
 			case 1:
-				c.relieve()
+				c.relieve(int64(rnd.IntN(3)), syscall.EMFILE)
 			case 2, 3, 4, 5, 6:
 				c.prewarm(ahead{host, rnd.IntN(6), rnd.IntN(2) == 0})
 			case 7, 8, 9, 10, 11:

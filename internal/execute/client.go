@@ -97,7 +97,8 @@ type Request struct {
 	Listener Listener
 	Divert   bool
 	// Leave is called right before the request is sent, when its connection is
-	// there, and reports whether it may still be sent. May be nil.
+	// there, and reports whether it may still be sent: for each hop, and again if
+	// another connection has to be used. May be nil.
 	Leave func() bool
 }
 
@@ -176,7 +177,7 @@ func (c *Client) Close() {
 // context.DeadlineExceeded (a timeout); any other cause counts as an
 // interruption. Running out of local resources (descriptors, ports, memory) is
 // an interruption, too; Failure.Wait is then how long to wait before the next
-// attempt.
+// attempt. Of an attempt of which a request has left, it is a failure that counts.
 func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 	start := time.Now()
 	a := &attempt{client: c, req: &r, method: r.Method, body: r.Body}
@@ -193,13 +194,10 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 	var out job.Outcome
 	resp, err := a.run(ctx)
 	if err != nil {
-		out.Failure = a.failure(ctx, err)
+		out.Failure = a.outcome(ctx, err)
 	} else {
-		c.faults.over()
+		c.faults.over(r.Party.Account)
 		out.Response = resp
-	}
-	if out.Failure != nil && out.Failure.Local {
-		out.Failure.Wait = c.relieve()
 	}
 	out.Duration = time.Since(start)
 	return out

@@ -53,7 +53,7 @@ type targetConn struct {
 	conns  *connSet
 	stream net.Conn      // what carries HTTP: the connection itself, or TLS over it
 	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
-	idle   time.Time     // since when it is or was idle last. Guarded by conns.mu
+	used   moment        // when it was opened, or last began or ended to carry a request. Guarded by conns.mu
 	ending bool          // this side closes it. Guarded by conns.mu
 	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than net/http HTTP/2
 
@@ -62,9 +62,8 @@ type targetConn struct {
 	noWait    bool         // Read returns errNothing rather than wait, Write fails. For its only user
 
 	mu      sync.Mutex
-	uses    int       // attempts under way on it
-	used    time.Time // when it was opened, or an attempt began or ended on it
-	carried bool      // an attempt has used it
+	uses    int  // attempts under way on it
+	carried bool // it has carried a request
 }
 
 // Read implements net.Conn. It closes the connection when the allowance is used
@@ -100,26 +99,40 @@ func (c *targetConn) Close() error {
 	return c.Conn.Close()
 }
 
-// use adds an attempt to the connection. It reports whether that is open, unless this
-// side is closing it.
-func (c *targetConn) use() bool {
+// reserve adds an attempt to the connection, which may begin later or never. It reports
+// whether that is open, unless this side is closing it.
+func (c *targetConn) reserve() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept == nil && !c.conns.busy(c) { // the pool has marked the others
 		return false
 	}
-	c.used, c.carried = time.Now(), true
 	c.uses++
-	c.add(attemptAllowance)
 	return true
 }
+
+// begin notes that a request is about to be written for which reserve was called.
+func (c *targetConn) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.carried = true
+	c.conns.touch(c)
+	c.add(attemptAllowance)
+}
+
+// cancel removes an attempt that has not begun.
+func (c *targetConn) cancel() { c.end(false, false) }
 
 // leave removes an attempt from the connection. After an abandoned attempt the
 // target may go on sending its response, so the connection is closed unless
 // others use it.
-func (c *targetConn) leave(gaveUp bool) {
+func (c *targetConn) leave(gaveUp bool) { c.end(true, gaveUp) }
+
+func (c *targetConn) end(begun, gaveUp bool) {
 	c.mu.Lock()
-	c.used = time.Now()
+	if begun {
+		c.conns.touch(c)
+	}
 	c.uses--
 	last := c.uses == 0
 	var spare *targetConn
@@ -155,17 +168,16 @@ func (c *targetConn) settle() {
 func (c *targetConn) usedLately() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.usedWithin(recentUse) || !c.carried && c.usedWithin(recentOpen)
+	age := c.conns.age(c)
+	return age < recentUse || !c.carried && age < recentOpen
 }
-
-func (c *targetConn) usedWithin(limit time.Duration) bool { return time.Since(c.used) < limit }
 
 // unused reports whether a connection that many attempts share was opened lately and
 // not used since.
 func (c *targetConn) unused() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.carried && c.usedWithin(recentOpen)
+	return !c.carried && c.conns.age(c) < recentOpen
 }
 
 // speaksHTTP2 reports whether the target has chosen HTTP/2.
@@ -191,12 +203,15 @@ func (c *targetConn) cut(n int64) {
 // hop is the use of a connection by one request. It is for one goroutine.
 type hop struct{ conn *targetConn }
 
-// take adds the hop to a connection over which this package speaks HTTP/1.1.
+// take begins the hop on a connection. One over which this package speaks HTTP/1.1 needs
+// no reservation: nobody else has it.
 func (h *hop) take(conn *targetConn) {
 	h.leave(false)
-	if conn.use() {
-		h.conn = conn
+	if conn.kept != nil && !conn.reserve() {
+		return
 	}
+	conn.begin()
+	h.conn = conn
 }
 
 func (h *hop) leave(gaveUp bool) {

@@ -31,6 +31,21 @@ type redirectError struct{ sentence string }
 
 func (e *redirectError) Error() string { return e.sentence }
 
+// outcome returns the failure for the error an attempt ended with. What came to nothing
+// on this machine doesn't count as an attempt unless a request has left before: that one
+// must not be sent again without a retry.
+func (a *attempt) outcome(ctx context.Context, err error) *job.Failure {
+	f := a.failure(ctx, err)
+	if f.Local {
+		f.Wait = a.client.relieve(a.req.Party.Account, err)
+	}
+	if !a.wrote || !f.Local && !f.Unsent {
+		return f
+	}
+	why, _, _ := strings.Cut(f.Message, "; ")
+	return fail(job.KindClosed, "a request had been sent when the attempt had to end: %s", why)
+}
+
 // failure returns the kind and message for the error an attempt ended with. It
 // checks first whether the attempt was stopped, then the phase that failed,
 // then the error itself. What remains is a response that net/http could not

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,7 +70,8 @@ func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)
 
 type framer struct {
 	*http2.Framer
-	conn net.Conn
+	limited atomic.Bool // for the test
+	conn    net.Conn
 }
 
 // flood sends frames until the other side has closed the connection. They go

@@ -37,10 +37,49 @@ type http2Host struct {
 	stop    context.CancelFunc // nil while there are none
 }
 
+// http2Conn is a connection over which net/http speaks HTTP/2. Its streams are reserved
+// here rather than with net/http, in which the first request to begin would wait for the
+// reserved streams of others if the target lowers its limit, and these for that one.
 type http2Conn struct {
 	*http.ClientConn
 	raw    *targetConn
 	opened time.Time
+
+	mu       sync.Mutex
+	reserved int // streams of requests that have not begun
+}
+
+// reserve reserves a stream, if there is a free one.
+func (c *http2Conn) reserve() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.free() <= c.reserved {
+		return false
+	}
+	c.reserved++
+	return true
+}
+
+// free returns how many streams may begin. Called with mu held.
+func (c *http2Conn) free() int {
+	if c.Err() != nil { // one that was never used says that it is available
+		return 0
+	}
+	return c.Available()
+}
+
+// mayBegin reports whether the target still permits a stream that was reserved.
+func (c *http2Conn) mayBegin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.free() > 0
+}
+
+// begun ends the reservation of a request that has its stream, or failed without.
+func (c *http2Conn) begun() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reserved--
 }
 
 // http2Waiter is a request that waits for a connection with room.
@@ -75,7 +114,7 @@ func (p *http2Pool) tidy(to route, h *http2Host) {
 }
 
 // connection returns a connection with a stream reserved for the caller, which calls
-// RoundTrip or Release, and then leaves it. kept reports whether it was open before.
+// release, or else begun and then leave. kept reports whether it was open before.
 func (p *http2Pool) connection(ctx context.Context, to route, which choice) (conn *http2Conn, kept bool, err error) {
 	began := time.Now()
 	w := &http2Waiter{woken: make(chan error, 1)}
@@ -117,15 +156,26 @@ func (p *http2Pool) take(to route, which choice, began time.Time) *http2Conn {
 		if which == newConn && c.opened.Before(began) || which == recentConn && !c.raw.usedLately() {
 			continue
 		}
-		if c.Reserve() != nil {
+		if !c.reserve() {
 			continue
 		}
-		if c.raw.use() {
+		if c.raw.reserve() {
 			return c
 		}
-		c.Release()
+		c.begun()
 	}
 	return nil
+}
+
+// release gives back a reserved stream that was not used, to a request that waits.
+func (p *http2Pool) release(c *http2Conn) {
+	c.begun()
+	c.raw.cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.hosts[c.raw.route]; h != nil {
+		h.wake(1, nil)
+	}
 }
 
 // wait has w wait. If it may, it opens a connection when those that are being opened do
@@ -231,8 +281,7 @@ func (p *http2Pool) opened(to route, raw *targetConn, err error, stopped bool) {
 // adopt takes over a connection that another opened, unless there is one with room.
 func (p *http2Pool) adopt(raw *targetConn) {
 	if c := p.take(raw.route, anyConn, time.Time{}); c != nil {
-		c.Release()
-		c.raw.leave(false)
+		p.release(c)
 		_ = raw.Close()
 		return
 	}

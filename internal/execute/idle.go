@@ -22,6 +22,7 @@ type connSet struct {
 	holders map[int64]*holder
 	ranking ranking // of the holders that have idle connections
 	kept    pool
+	relief  relief
 	timer   *time.Timer // of the next sweep; nil while no connection is idle
 	sweeps  sync.WaitGroup
 	closed  bool // no connection is kept any more
@@ -129,19 +130,32 @@ func (s *connSet) spare(c *targetConn) *targetConn {
 
 // list adds a connection to the idle ones. Called with mu held.
 func (s *connSet) list(c *targetConn) {
-	c.idle = time.Now()
 	h := s.holder(c.route.party.Account)
 	c.place = h.idle.PushBack(c)
 	h.at[c.at]++
 	s.idle++
 	s.rank(h)
 	if c.kept != nil {
-		c.kept.checked = c.idle
+		c.kept.checked = time.Now()
 		s.kept.list(c)
 	}
 	if s.timer == nil {
 		s.timer = time.AfterFunc(sweepEvery, s.sweep)
 	}
+}
+
+// touch notes that a connection begins or ends to carry a request.
+func (s *connSet) touch(c *targetConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.used = present()
+}
+
+// age returns how long ago a connection was opened or carried a request.
+func (s *connSet) age(c *targetConn) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.used.age()
 }
 
 // unlist removes a connection from the idle ones. Called with mu held.
@@ -228,7 +242,7 @@ func (r ranking) Less(i, j int) bool {
 		return a.idle.Len() > b.idle.Len()
 	}
 	// One that is being removed has none.
-	return a.idle.Len() > 0 && a.longest().idle.Before(b.longest().idle)
+	return a.idle.Len() > 0 && a.longest().used.clock.Before(b.longest().used.clock)
 }
 
 func (r ranking) Swap(i, j int) {

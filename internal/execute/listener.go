@@ -41,5 +41,6 @@ func (a *attempt) ask(req *http.Request) (*http.Response, error) {
 	if failure != nil {
 		return nil, &listenerError{failure}
 	}
+	a.wrote = true
 	return resp, nil
 }

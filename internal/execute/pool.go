@@ -207,7 +207,14 @@ func (c *targetConn) recent() bool {
 	if c.kept != nil && c.kept.ahead {
 		limit = recentOpen
 	}
-	return time.Since(c.idle) < limit
+	return c.used.age() < limit
+}
+
+// stillRecent is recent for a connection that its caller has.
+func (s *connSet) stillRecent(c *targetConn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.recent()
 }
 
 // wait has w wait for a connection, unless there is one now. It calls open if one is

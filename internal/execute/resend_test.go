@@ -189,10 +189,7 @@ func age(c *Client, by time.Duration) {
 	c.conns.mu.Lock()
 	defer c.conns.mu.Unlock()
 	for conn := range c.conns.conns {
-		conn.idle = conn.idle.Add(-by)
-		conn.mu.Lock()
-		conn.used = conn.used.Add(-by)
-		conn.mu.Unlock()
+		conn.used.clock = conn.used.clock.Add(-by)
 	}
 }
 

@@ -93,9 +93,9 @@ func (s *connSet) sweep() {
 	s.mu.Unlock()
 
 	now := time.Now()
-	s.closeIdle(now.Add(-idleTimeout))
+	s.closeIdle(idleTimeout)
 	s.mu.Lock()
-	idle := s.idleSince(now)
+	idle := s.idleFor(0)
 	s.mu.Unlock()
 	for _, c := range idle {
 		if c.kept != nil { // net/http reads from the others
@@ -114,13 +114,13 @@ func (s *connSet) sweep() {
 	}
 }
 
-// idleSince returns the connections that have been idle since then. Called with mu
+// idleFor returns the idle connections that were not used for a time. Called with mu
 // held.
-func (s *connSet) idleSince(then time.Time) []*targetConn {
+func (s *connSet) idleFor(least time.Duration) []*targetConn {
 	var found []*targetConn
 	for _, h := range s.ranking {
 		for e := h.idle.Front(); e != nil; e = e.Next() {
-			if c := e.Value.(*targetConn); !c.idle.After(then) {
+			if c := e.Value.(*targetConn); c.used.age() >= least {
 				found = append(found, c)
 			}
 		}
@@ -128,10 +128,10 @@ func (s *connSet) idleSince(then time.Time) []*targetConn {
 	return found
 }
 
-// closeIdle closes the connections that have been idle since then.
-func (s *connSet) closeIdle(then time.Time) {
+// closeIdle closes the idle connections that were not used for a time.
+func (s *connSet) closeIdle(least time.Duration) {
 	s.mu.Lock()
-	idle := s.idleSince(then)
+	idle := s.idleFor(least)
 	for _, c := range idle {
 		s.endLocked(c)
 	}
@@ -155,6 +155,6 @@ func (s *connSet) close() {
 		}
 	}
 	s.mu.Unlock()
-	s.closeIdle(time.Now())
+	s.closeIdle(0)
 	s.sweeps.Wait()
 }

@@ -80,10 +80,19 @@ func (e *handshakeError) Unwrap() error { return e.err }
 // HTTP/1.1.
 func (c *Client) openHTTP2(ctx context.Context, to route) (*targetConn, error) {
 	conn, err := c.dial(ctx, to, http2Only)
-	if err == nil {
-		c.only2.add(to.to)
+	switch {
+	case refusesVersion(err):
+		c.only2.remove(to.to)
+		return nil, err
+	case err != nil:
+		return nil, err
+	case !conn.speaksHTTP2(): // it has no ALPN, and net/http would speak HTTP/1.1 by its own rules
+		_ = conn.Close()
+		c.only2.remove(to.to)
+		return nil, &handshakeError{errNoVersion}
 	}
-	return conn, err
+	c.only2.add(to.to)
+	return conn, nil
 }
 
 // dial connects to a target and does the TLS handshake, in which it offers the given
@@ -124,7 +133,7 @@ func (c *Client) connect(ctx context.Context, to route) (*targetConn, error) {
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
 func (c *Client) keep(raw net.Conn, host string, to route) *targetConn {
-	kept := &targetConn{Conn: raw, route: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns, used: time.Now()}
+	kept := &targetConn{Conn: raw, route: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns, used: present()}
 	kept.stream = kept
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()

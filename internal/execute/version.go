@@ -41,10 +41,14 @@ func (o *onlyHTTP2) remove(addr string) {
 	delete(o.addrs, addr)
 }
 
+// errNoVersion means that the target has not chosen HTTP/2, the only version offered.
+var errNoVersion = errors.New("the target has chosen no version of HTTP")
+
 // refusesVersion reports whether a handshake failed because the target speaks none
 // of the versions of HTTP that were offered (RFC 7301, section 3.2). crypto/tls has
 // no value for that alert.
 func refusesVersion(err error) bool {
 	var handshake *handshakeError
-	return errors.As(err, &handshake) && strings.HasSuffix(handshake.Error(), "tls: no application protocol")
+	return errors.As(err, &handshake) &&
+		(errors.Is(err, errNoVersion) || strings.HasSuffix(handshake.Error(), "tls: no application protocol"))
 }

@@ -2,12 +2,14 @@ package execute
 
 import (
 	"crypto/tls"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // serveVersions starts a target that offers versions of HTTP and refuses all others,
@@ -72,7 +74,7 @@ func TestDo_RemembersWhoRefusesHTTP1(t *testing.T) {
 	url, handshakes := serveVersions(t, "h2")
 	client := newClientOf(t, false)
 	answered(t, client, get(url))
-	client.conns.closeIdle(time.Now())
+	client.conns.closeIdle(0)
 	answered(t, client, get(url))
 	first := 0
 	for range len(handshakes) {
@@ -100,5 +102,42 @@ func TestOnlyHTTP2_IsBounded(t *testing.T) {
 	}
 	if len(o.addrs) > maxOnlyHTTP2 {
 		t.Errorf("%d addresses are remembered, want %d at most", len(o.addrs), maxOnlyHTTP2)
+	}
+}
+
+// A target that spoke HTTP/2 only may stop to offer a version at all: what it then gets
+// is HTTP/1.1 by this package's rules, over a connection of its pool.
+func TestDo_SpeaksHTTP1ToATargetThatOffersNoVersionAnyMore(t *testing.T) {
+	var requests atomic.Int32
+	cfg := &tls.Config{Certificates: []tls.Certificate{certificate(t, nil)}}
+	url := "https://" + listen(t, func(raw net.Conn) {
+		conn := tls.Server(raw, cfg)
+		if conn.Handshake() == nil {
+			script(conn, conn, &atomic.Int64{}, func(r turn) bool {
+				requests.Add(1)
+				r.say(okay)
+				return true
+			})
+		}
+	})
+	for _, prefer := range []bool{false, true} {
+		c := newClientOf(t, prefer)
+		c.only2.add(strings.TrimPrefix(url, "https://"))
+		before := requests.Load()
+		answered(t, c, get(url))
+		if idle, _ := idleOf(c); idle != 1 || c.only2.has(strings.TrimPrefix(url, "https://")) {
+			t.Errorf("%d connections of the pool are idle, want 1", idle)
+		}
+		if n := requests.Load() - before; n != 1 {
+			t.Errorf("%d requests were sent", n)
+		}
+		c.only2.add(strings.TrimPrefix(url, "https://"))
+		c.Prewarm(Party{Account: 1}, url, 1, false)
+		eventually(t, func() string {
+			if c.only2.has(strings.TrimPrefix(url, "https://")) {
+				return "the target still counts as one that speaks HTTP/2 only"
+			}
+			return ""
+		})
 	}
 }

@@ -33,11 +33,11 @@ func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request
 	ctx, cancel := bounded(ctx, request.Timeout)
 	defer cancel()
 	s := &sending{vault: v, owner: owner, request: request, start: start, used: map[string]string{}}
-	outcome := s.send(ctx)
+	outcome, _ := s.send(ctx)
 	if r := outcome.Response; r != nil && r.Status == 401 && len(s.used) > 0 {
 		before := s.used
 		s.stale, s.used = before, map[string]string{}
-		if again := s.send(ctx); !refused(again) {
+		if again, begun := s.send(ctx); replaces(again, begun) {
 			outcome = again
 		}
 	}
@@ -48,10 +48,16 @@ func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request
 	return outcome
 }
 
-// refused reports whether a second request was not sent, so that the response to
-// the first one counts.
-func refused(o job.Outcome) bool {
-	return o.Failure != nil && (o.Failure.Kind == job.KindSecret || o.Failure.Unsent)
+// replaces reports whether the outcome of a second request counts rather than the
+// response to the first one: if it was sent, or the job was cancelled. An outcome that
+// does not count as an attempt must not replace a response: the request would be sent
+// again without a retry.
+func replaces(o job.Outcome, begun bool) bool {
+	switch {
+	case o.Failure == nil, o.Failure.Kind == job.KindCancelled:
+		return true
+	}
+	return begun && o.Failure.Kind != job.KindInterrupted
 }
 
 // errTimeout is the cause of a context that ended at the timeout of an attempt.
@@ -79,21 +85,22 @@ type sending struct {
 	kept   []string          // of sent, those that are stored for reports
 }
 
-func (s *sending) send(ctx context.Context) job.Outcome {
+// send sends the request. begun is false if it could not be prepared.
+func (s *sending) send(ctx context.Context) (outcome job.Outcome, begun bool) {
 	request := s.request
 	if f := s.resolve(ctx, &request); f != nil {
-		return job.Outcome{Failure: f}
+		return job.Outcome{Failure: f}, false
 	}
 	if s.stale != nil && !s.renewed() {
-		return job.Outcome{Failure: failed("there is no other token")}
+		return job.Outcome{Failure: failed("there is no other token")}, false
 	}
 	if f := s.keep(ctx, &request); f != nil {
-		return job.Outcome{Failure: f}
+		return job.Outcome{Failure: f}, false
 	}
 	if request.Timeout > 0 {
 		request.Timeout = max(request.Timeout-time.Since(s.start), time.Millisecond)
 	}
-	return s.vault.Client.Do(ctx, request)
+	return s.vault.Client.Do(ctx, request), true
 }
 
 // renewed reports whether any token has changed since the 401.

@@ -365,18 +365,48 @@ func TestTokens_AreFetchedOnceMoreOnA401(t *testing.T) {
 	}
 }
 
-// A limit may refuse the repetition: the response that came counts.
+// If the repetition comes to nothing, the response that came counts: as an attempt that
+// doesn't count, the job would be sent again, also without retries.
 func TestTokens_KeepThe401IfTheRequestIsNotRepeated(t *testing.T) {
-	w := newWorld(t, issuer("", func(token string) job.Outcome {
-		if token == "my-token-1" {
-			return reply(401, "no")
+	for name, test := range map[string]struct {
+		failure job.Failure
+		keeps   bool
+	}{
+		"a limit refuses it":    {job.Failure{Kind: job.KindInterrupted, Unsent: true}, true},
+		"no descriptors":        {job.Failure{Kind: job.KindInterrupted, Local: true, Wait: time.Second}, true},
+		"the service stops":     {job.Failure{Kind: job.KindInterrupted}, true},
+		"the job is cancelled":  {job.Failure{Kind: job.KindCancelled}, false},
+		"the connection closes": {job.Failure{Kind: job.KindClosed}, false},
+		"it takes too long":     {job.Failure{Kind: job.KindTimeout}, false},
+	} {
+		w := newWorld(t, issuer("", func(token string) job.Outcome {
+			if token == "my-token-1" {
+				return reply(401, "no")
+			}
+			return job.Outcome{Failure: &test.failure}
+		}))
+		w.put("o", client)
+		o := w.do("{{secret.o}}")
+		if keeps := o.Response != nil && o.Response.Status == 401; keeps != test.keeps || !keeps && o.Failure.Kind != test.failure.Kind || len(w.net.to(target)) != 2 {
+			t.Errorf("%s: the outcome is %+v after %d requests", name, o, len(w.net.to(target)))
 		}
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Unsent: true}}
+		w.vault.Close()
+	}
+}
+
+// The same if the secrets can't be read for the repetition.
+func TestTokens_KeepThe401IfTheSecretsCantBeReadAgain(t *testing.T) {
+	var w *world
+	w = newWorld(t, issuer("", func(string) job.Outcome {
+		w.shelf.mu.Lock()
+		defer w.shelf.mu.Unlock()
+		w.shelf.err = errors.New("the store is away")
+		return reply(401, "no")
 	}))
 	defer w.vault.Close()
 	w.put("o", client)
-	if o := w.do("{{secret.o}}"); o.Response == nil || o.Response.Status != 401 || len(w.net.to(target)) != 2 {
-		t.Errorf("the outcome is %+v after %d requests, want the 401 after 2", o, len(w.net.to(target)))
+	if o := w.do("{{secret.o}}"); o.Response == nil || o.Response.Status != 401 || len(w.net.to(target)) != 1 {
+		t.Errorf("the outcome is %+v after %d requests, want the 401 after 1", o, len(w.net.to(target)))
 	}
 }
 
