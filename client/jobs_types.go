@@ -19,6 +19,8 @@ type JobRequest struct {
 	Headers map[string]any `json:"headers,omitempty"`
 	// Body is any value that encodes as JSON; json.RawMessage("null") sends null.
 	Body any `json:"body,omitempty"`
+	// BodyBase64 is sent as it is, byte for byte; its JSON is base64. Not with Body.
+	BodyBase64 []byte `json:"body_base64,omitzero"`
 
 	// ScheduleIn counts from the call, at most 3,652 days. Not with ScheduledAt.
 	ScheduleIn Duration `json:"schedule_in,omitzero"`

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -19,7 +21,7 @@ type requestFlags struct {
 	File    string       `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 	Method  string       `short:"X" placeholder:"METHOD" help:"The request's method. Default: POST with a body, otherwise GET."`
 	Header  []string     `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request; may be repeated."`
-	Data    string       `short:"d" placeholder:"BODY" help:"The body: JSON as it is, anything else as a JSON string; @FILE reads a file, @- standard input."`
+	Data    string       `short:"d" placeholder:"BODY" help:"The body: JSON as it is, other text as a JSON string; @FILE reads a file, @- standard input. A file that is not text is sent as its bytes."`
 	Tag     []string     `sep:"none" placeholder:"TAG" help:"A tag; may be repeated."`
 	Options kong.Plugins `embed:""` // the flags of newFieldFlags
 }
@@ -43,7 +45,8 @@ func (c *requestFlags) fields(env *environment, timing []rawjson.Member) ([]rawj
 	if err != nil {
 		return nil, err
 	}
-	if method := c.method(members, body != nil); method != "" {
+	options := fieldMembers(c.Options)
+	if method := c.method(members, body != nil || hasField(options, "body_base64")); method != "" {
 		members = setField(members, "method", rawjson.Quote(method))
 	}
 	if c.Target != "" {
@@ -57,7 +60,7 @@ func (c *requestFlags) fields(env *environment, timing []rawjson.Member) ([]rawj
 		members = setField(members, "headers", rawjson.Object(headers))
 	}
 	if body != nil {
-		members = setField(members, "body", body)
+		members = append(withoutFields(members, "body", "body_base64"), *body)
 	}
 	if len(timing) > 0 {
 		members = withoutFields(members, timingFields...)
@@ -66,7 +69,10 @@ func (c *requestFlags) fields(env *environment, timing []rawjson.Member) ([]rawj
 	if len(c.Tag) > 0 {
 		members = setField(members, "tags", quotedList(c.Tag))
 	}
-	for _, m := range fieldMembers(c.Options) {
+	for _, m := range options {
+		if m.Name == "body_base64" && body == nil {
+			members = withoutFields(members, "body")
+		}
 		members = setField(members, m.Name, m.Value)
 	}
 	if !hasField(members, "url") {
@@ -82,7 +88,7 @@ func (c *requestFlags) method(members []rawjson.Member, body bool) string {
 		return c.Method
 	case hasField(members, "method"):
 		return ""
-	case body || hasField(members, "body"):
+	case body || hasField(members, "body") || hasField(members, "body_base64"):
 		return http.MethodPost
 	}
 	return http.MethodGet
@@ -122,20 +128,23 @@ func readZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// data returns the request's body, or nil if there is none.
-func (c *requestFlags) data(env *environment) (rawjson.Value, error) {
+// data returns the field with the request's body, or nil if there is none.
+func (c *requestFlags) data(env *environment) (*rawjson.Member, error) {
 	file, named := strings.CutPrefix(c.Data, "@")
 	switch {
 	case c.Data == "":
 		return nil, nil
 	case !named:
-		return jsonOrText(c.Data), nil
+		return &rawjson.Member{Name: "body", Value: jsonOrText(c.Data)}, nil
 	}
-	text, err := readInput(env, file, maxInput)
+	b, err := readInput(env, file, maxInput)
 	if err != nil {
 		return nil, fmt.Errorf("reading the body: %w", err)
 	}
-	return jsonOrText(string(text)), nil
+	if !utf8.Valid(b) {
+		return &rawjson.Member{Name: "body_base64", Value: rawjson.Quote(base64.StdEncoding.EncodeToString(b))}, nil
+	}
+	return &rawjson.Member{Name: "body", Value: jsonOrText(string(b))}, nil
 }
 
 // jsonOrText returns JSON unchanged and any other text as a JSON string. The service

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/base64"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
@@ -26,7 +27,11 @@ func requestCurl(o *job.Outgoing) string {
 	if o.ContentType != "" {
 		words = append(words, "-H "+quoteShell("content-type: "+o.ContentType))
 	}
-	if o.Body != nil {
+	switch {
+	case !job.IsText(o.Body):
+		words[0] = "echo " + base64.StdEncoding.EncodeToString(o.Body) + " | base64 -d | " + words[0]
+		words = append(words, "--data-binary @-")
+	case o.Body != nil:
 		words = append(words, "--data-raw "+quoteShell(string(o.Body)))
 	}
 	return strings.Join(words, " \\\n  ")

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/base64"
 	"net/http"
 	"slices"
 
@@ -97,6 +98,16 @@ func readRequest(d *view.Job) {
 	}
 }
 
+// asBytes makes a request that was read from its log one of bytes, if it was.
+func asBytes(sent *job.Spec, log *job.Log, spec *job.Spec) {
+	switch {
+	case rawjson.Get(log.Payload, "encoding") != nil:
+		sent.Body, sent.BodyBase64 = nil, sent.Body
+	case spec.BodyBase64 != nil && sent.Body.Kind() == '"': // shown as text
+		sent.Body, sent.BodyBase64 = nil, rawjson.Quote(base64.StdEncoding.EncodeToString([]byte(rawjson.Text(sent.Body))))
+	}
+}
+
 // outgoing returns the request and, if it is too large to be sent, an error.
 func outgoing(d *view.Job) (*job.Outgoing, error) {
 	for i := len(d.Attempts) - 1; i >= 0; i-- {
@@ -106,6 +117,7 @@ func outgoing(d *view.Job) (*job.Outgoing, error) {
 			if rawjson.IsNull(sent.Body) {
 				sent.Body = nil
 			}
+			asBytes(&sent, log, &d.Spec)
 			return job.Render(&sent, job.Dynamic{})
 		}
 	}

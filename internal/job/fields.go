@@ -26,6 +26,7 @@ type Spec struct {
 	Query       rawjson.Value // nil if absent, as are all values here
 	Headers     rawjson.Value
 	Body        rawjson.Value
+	BodyBase64  rawjson.Value // excludes Body
 	CallbackURL string
 	CallbackOn  CallbackOn
 	WebhookURL  string
@@ -82,9 +83,15 @@ var fields = []Field{
 		Form: Form{Section: RequestSection, Label: "Headers", Hint: "One Name: value per line.", Placeholder: "Authorization: Bearer …", Mono: true},
 	},
 	{
-		Name: "body", In: Anywhere, Kind: AnyValue,
+		Name: "body", In: Anywhere, Kind: AnyValue, Excludes: base64Field,
 		set:  func(s *Spec, v rawjson.Value) { s.Body = v },
 		Form: Form{Section: RequestSection, Label: "Body", Placeholder: `{"hello": "world"}`, Mono: true},
+	},
+	{
+		Name: base64Field, In: Anywhere, Kind: TextValue, Excludes: "body", read: readBase64,
+		set:  func(s *Spec, v rawjson.Value) { s.BodyBase64 = v },
+		Form: Form{Section: MoreSection, Label: "Body as base64", Hint: "Bytes to send instead of a body. They are sent as they are.", Placeholder: "AAECAw==", Mono: true},
+		Flag: Flag{Placeholder: "BASE64", Help: "The body as base64: these bytes are sent as they are. --data @FILE does so for a file that is not text."},
 	},
 	{
 		Name: "schedule_in", In: Anywhere | EditRun, Kind: DurationValue, Excludes: "scheduled_at", read: readScheduleIn,

@@ -15,6 +15,7 @@ var synonyms = map[string]string{
 	"schedule": "cron", "crontab": "cron", "cronexpression": "cron", "scheduleexpression": "cron",
 	"tz": "timezone", "zone": "timezone", "scheduleexpressiontimezone": "timezone",
 	"data": "body", "payload": "body", "json": "body", "message": "body", "content": "body",
+	"bodybytes": base64Field, "bytes": base64Field, "binary": base64Field, "rawbody": base64Field, "base64": base64Field,
 	"uri": "url", "endpoint": "url", "target": "url", "destination": "url", "address": "url", "href": "url",
 	"verb": "method", "httpmethod": "method", "params": "query", "queryparams": "query", "querystring": "query",
 	"callback": "callback_url", "webhook": "webhook_url", "failurecallback": "callback_url",

@@ -19,6 +19,7 @@ type Outgoing struct {
 	ContentType string
 
 	target, query, headers, body rawjson.Value // as logs show them
+	encoded                      bool          // body is base64
 }
 
 const formType = "application/x-www-form-urlencoded"
@@ -131,6 +132,9 @@ func (o *Outgoing) renderHeaders(s *Spec) error {
 }
 
 func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
+	if s.BodyBase64 != nil {
+		return o.renderBytes(s)
+	}
 	if s.Body == nil {
 		return nil
 	}
@@ -169,10 +173,14 @@ func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
 }
 
 // AppendPayload appends the payload of a request log: exactly body, headers,
-// query and url. Callbacks and webhooks show the same members.
+// query and url, and after the body encoding if the body is shown as base64.
+// Callbacks and webhooks show the same members.
 func (o *Outgoing) AppendPayload(b []byte) []byte {
 	b = append(b, `{"body":`...)
 	b = append(b, o.body...)
+	if o.encoded {
+		b = append(b, `,"encoding":"base64"`...)
+	}
 	b = append(b, `,"headers":`...)
 	b = append(b, o.headers...)
 	b = append(b, `,"query":`...)

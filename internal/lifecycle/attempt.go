@@ -91,7 +91,7 @@ func (a *Attempt) Claim() store.Claim {
 	}
 	a.request = passage{text: members(payload), log: log.ID, from: 1}
 	if a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "" {
-		a.args = share(a.Item.Job.Args, a.Spec.Body, payload, log.ID)
+		a.args = share(a.Item.Job.Args, a.Spec.GivenBody(), payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log, Completion: a.completion(log.ID)}
 	claim.Revision = a.Item.Job.Revision // which the attempt was prepared for

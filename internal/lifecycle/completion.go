@@ -157,7 +157,7 @@ func resume(a *store.Awaited, m *store.Snapshot) *Attempt {
 	}
 	if len(a.Request) > 1 {
 		r.request = passage{text: members(a.Request), log: c.Request, from: 1}
-		r.args = share(j.Args, r.Spec.Body, a.Request, c.Request)
+		r.args = share(j.Args, r.Spec.GivenBody(), a.Request, c.Request)
 	}
 	r.plan = planOf(r.Item.Schedule)
 	r.deadline = deadlineOf(&j, &r.Spec, r.plan)

@@ -59,6 +59,13 @@ export interface JobRequest {
    */
   body?: unknown;
   /**
+   * What to send, as standard base64 with padding (RFC 4648, section 4): the
+   * bytes are sent as they are, as `application/octet-stream` unless the job's
+   * own `content-type` says otherwise. Nothing is added or replaced in them.
+   * Not together with `body`.
+   */
+  body_base64?: Base64 | null;
+  /**
    * How long from now: seconds, or an amount and a unit. At most 3,652
    * days. Not together with `scheduled_at`.
    */
@@ -317,6 +324,8 @@ export interface Args {
   headers: HeaderMap;
   /** What is sent; any JSON value but null. */
   body?: unknown;
+  /** The bytes that are sent. */
+  body_base64?: Base64;
   /** How long from the create it was to wait. */
   schedule_in?: Duration;
   /** When it was to be made. */
@@ -549,8 +558,8 @@ export type LogRecord = {
  * parts that fit.
  */
 export interface RequestPayload {
-  /** The body; null when there was none. */
-  body: unknown;
+  body: SentBody;
+  encoding?: SentEncoding;
   /** The job's own headers; empty when there were none. */
   headers: HeaderMap;
   /** What was appended to the url; an empty object when there was nothing. */
@@ -847,8 +856,8 @@ export interface OutgoingRequest {
   query: QueryMap;
   /** The job's own headers; empty when there were none. */
   headers: HeaderMap;
-  /** The body; null when there was none. */
-  body: unknown;
+  body: SentBody;
+  encoding?: SentEncoding;
 }
 
 /** The final response of a target, after redirects. */
@@ -1548,6 +1557,21 @@ export interface ResponseHeaders {
  * else, when that is not UTF-8, base64. At most 256 KiB are kept.
  */
 export type ResponseBody = unknown;
+
+/** Standard base64 with padding, without line breaks. */
+export type Base64 = string;
+
+/**
+ * The body; null when there was none. Bytes of `body_base64` are shown as a
+ * string if they are UTF-8, else as base64.
+ */
+export type SentBody = unknown;
+
+/**
+ * There when `body` is base64: the bytes of `body_base64` are not UTF-8, or
+ * escaping would lengthen them by more than half as a JSON string.
+ */
+export type SentEncoding = "base64";
 
 /**
  * There when `body` is base64: the response's body is not UTF-8, or it is text

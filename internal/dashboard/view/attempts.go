@@ -102,6 +102,8 @@ func responseBody(log *job.Log) (text string, encoded bool) {
 // withheld reports whether a response's body was not stored.
 func withheld(log *job.Log) bool { return string(rawjson.Get(log.Payload, "withheld")) == "true" }
 
+const base64Text = "The body is not text; this is its base64."
+
 const withheldText = "The body was not stored: it has a content coding, in which secrets can't be masked."
 
 // truncated reports whether a response's body was longer than what is stored.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/base64"
 	"time"
 
 	"github.com/google/uuid"
@@ -90,10 +91,14 @@ func (d *Job) textAt(href func(format string, args ...any) string, of string) st
 	return href("/jobs/%d/text/%s", d.Job.Number, of) + revealed(d.Hidden)
 }
 
-// bodyText returns a body as text, indented if it is JSON.
+// bodyText returns a body as text, indented if it is JSON, or the base64 of one that
+// is not text.
 func bodyText(body []byte) string {
 	if v, err := rawjson.Read(body); err == nil {
 		return ui.Pretty(v)
+	}
+	if !job.IsText(body) {
+		return base64.StdEncoding.EncodeToString(body)
 	}
 	return string(body)
 }

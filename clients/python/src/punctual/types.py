@@ -18,6 +18,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
+    "body_base64": "Optional[Base64]",
     "schedule_in": "Optional[Duration]",
     "scheduled_at": "Optional[When]",
     "repeat_every": "Optional[Interval]",
@@ -124,6 +125,7 @@ _ArgsRequired = TypedDict("_ArgsRequired", {
 _ArgsOptional = TypedDict("_ArgsOptional", {
     "query": "QueryMap",
     "body": "Any",
+    "body_base64": "Base64",
     "schedule_in": "Duration",
     "scheduled_at": "When",
     "repeat_every": "Interval",
@@ -345,21 +347,24 @@ class LogRecord10(TypedDict):
     user_id: Uuid
 
 
-class RequestPayload(TypedDict):
-    """`worker.http.request`: The request of an attempt as it went out, dynamic
-    fields replaced, without the headers the service adds. Written as the
-    attempt starts. Of a request that is too large to be sent, it shows the
-    parts that fit.
-    """
-
-    # The body; null when there was none.
-    body: Any
+class _RequestPayload(TypedDict):
+    body: SentBody
     # The job's own headers; empty when there were none.
     headers: HeaderMap
     # What was appended to the url; an empty object when there was nothing.
     query: QueryMap
     # The url, without what `query` adds.
     url: Url
+
+
+class RequestPayload(_RequestPayload, total=False):
+    """`worker.http.request`: The request of an attempt as it went out, dynamic
+    fields replaced, without the headers the service adds. Written as the
+    attempt starts. Of a request that is too large to be sent, it shows the
+    parts that fit.
+    """
+
+    encoding: SentEncoding
 
 
 class _ResponsePayload(TypedDict):
@@ -676,9 +681,7 @@ class JobFinishedEvent(TypedDict):
     data: JobFinishedEventData
 
 
-class OutgoingRequest(TypedDict):
-    """A request as it went out, without the headers the service adds."""
-
+class _OutgoingRequest(TypedDict):
     method: Method
     # The url, without what `query` adds.
     url: Url
@@ -686,8 +689,13 @@ class OutgoingRequest(TypedDict):
     query: QueryMap
     # The job's own headers; empty when there were none.
     headers: HeaderMap
-    # The body; null when there was none.
-    body: Any
+    body: SentBody
+
+
+class OutgoingRequest(_OutgoingRequest, total=False):
+    """A request as it went out, without the headers the service adds."""
+
+    encoding: SentEncoding
 
 
 class _TargetResponse(TypedDict):
@@ -1765,6 +1773,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
+    "body_base64": "Optional[Base64]",
     "schedule_in": "Optional[Duration]",
     "scheduled_at": "Optional[When]",
     "repeat_every": "Optional[Interval]",
@@ -1924,6 +1933,17 @@ ResponseHeaders = Dict[str, str]
 # The JSON value if the response declares JSON and is valid; else a string;
 # else, when that is not UTF-8, base64. At most 256 KiB are kept.
 ResponseBody = Any
+
+# Standard base64 with padding, without line breaks.
+Base64 = str
+
+# The body; null when there was none. Bytes of `body_base64` are shown as a
+# string if they are UTF-8, else as base64.
+SentBody = Any
+
+# There when `body` is base64: the bytes of `body_base64` are not UTF-8, or
+# escaping would lengthen them by more than half as a JSON string.
+SentEncoding = Literal["base64"]
 
 # There when `body` is base64: the response's body is not UTF-8, or it is text
 # that escaping would make longer than 384 KiB as a JSON string.
