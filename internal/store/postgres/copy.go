@@ -1,85 +1,15 @@
 package postgres
 
 import (
-	"strings"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // The statements that store copied records. They skip records that exist.
-
-func copyAccounts(accounts []*identity.Account) []query {
-	if len(accounts) == 0 {
-		return nil
-	}
-	type row = *identity.Account
-	type owned struct {
-		account int64
-		identity.Secret
-	}
-	var secrets []owned
-	for _, a := range accounts {
-		for _, secret := range a.Secrets {
-			secrets = append(secrets, owned{a.Number, secret})
-		}
-	}
-	queries := []query{{
-		sql: `INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
-				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for, origin) OVERRIDING SYSTEM VALUE
-			SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::boolean[], $7::bigint[],
-				$8::bigint[], $9::bigint[], $10::bigint[], $11::double precision[], $12::bigint[], $13::text[], $14::smallint[]) ON CONFLICT (number) DO NOTHING`,
-		args: []any{
-			column(accounts, func(a *row) int64 { return (*a).Number }), column(accounts, func(a *row) uuid.UUID { return (*a).ID }),
-			column(accounts, func(a *row) string { return text((*a).Email) }), column(accounts, func(a *row) int64 { return (*a).CreatedAt.UnixMicro() }),
-			column(accounts, func(a *row) *string { return orNull((*a).Password) }), column(accounts, func(a *row) bool { return (*a).Operator }),
-			column(accounts, func(a *row) *int64 { return micros((*a).DeletedAt) }),
-			column(accounts, func(a *row) *int64 { return (*a).Limits.Pending }), column(accounts, func(a *row) *int64 { return (*a).Limits.Schedules }),
-			column(accounts, func(a *row) *int64 { return (*a).Limits.Stored }), column(accounts, func(a *row) *float64 { return (*a).Limits.Rate }),
-			column(accounts, func(a *row) *int64 { return micros((*a).SuspendedAt) }), column(accounts, func(a *row) *string { return orNull((*a).SuspendedFor) }),
-			column(accounts, func(a *row) int16 { return int16((*a).Origin) }),
-		},
-	}, {
-		sql: `INSERT INTO secrets (account, created_at, value, expires_at)
-			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[]) ON CONFLICT DO NOTHING`,
-		args: []any{
-			column(secrets, func(s *owned) int64 { return s.account }), column(secrets, func(s *owned) int64 { return s.CreatedAt.UnixMicro() }),
-			column(secrets, func(s *owned) string { return text(s.Value) }), column(secrets, func(s *owned) *int64 { return micros(s.ExpiresAt) }),
-		},
-	}}
-	for _, a := range accounts {
-		if a.TOTP != nil {
-			queries = append(queries, setTOTP(a.Number, a.TOTP))
-		}
-	}
-	return queries
-}
-
-func copyKeys(keys []*identity.Key) []query {
-	if len(keys) == 0 {
-		return nil
-	}
-	type row = *identity.Key
-	return []query{{
-		sql: `INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
-			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[], $8::bigint[],
-				$9::text[], $10::bigint[], $11::text[])
-			ON CONFLICT (id) DO NOTHING`,
-		args: []any{
-			column(keys, func(k *row) uuid.UUID { return (*k).ID }), column(keys, func(k *row) int64 { return (*k).Account }),
-			column(keys, func(k *row) string { return text((*k).Name) }), column(keys, func(k *row) string { return text((*k).Prefix) }),
-			column(keys, func(k *row) []byte { return (*k).Hash }), column(keys, func(k *row) int64 { return (*k).CreatedAt.UnixMicro() }),
-			column(keys, func(k *row) *int64 { return micros((*k).LastUsedAt) }), column(keys, func(k *row) *int64 { return micros((*k).RevokedAt) }),
-			column(keys, func(k *row) string { return string((*k).Scope) }), column(keys, func(k *row) *int64 { return micros((*k).ExpiresAt) }),
-			column(keys, func(k *row) *string { return orNull(strings.Join((*k).CIDRs, ",")) }),
-		},
-	}}
-}
 
 func copySchedules(schedules []*job.Schedule) []query {
 	if len(schedules) == 0 {

@@ -56,7 +56,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 		}
 		var all []query
 		for _, some := range [][]query{
-			ofRecords(records.Copy(copied)), copyAccounts(copied.Accounts), copyKeys(copied.Keys), copyAlerts(copied.Alerts),
+			ofRecords(records.Copy(copied)), copyAlerts(copied.Alerts),
 			copyRecipients(copied.Recipients), copySchedules(copied.Schedules),
 			s.copyJobs(copied.Jobs), copyLogs(t, copied.Logs), copyDeliveries(copied.Deliveries),
 			copyAudits(copied.Audits),

@@ -7,17 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// AccountLimit implements store.Quotas.
-func (s *Store) AccountLimit(ctx context.Context, account int64, l identity.Overrides) error {
-	return s.account(ctx, query{
-		sql:  `UPDATE accounts SET max_pending = $1, max_schedules = $2, max_stored = $3, max_rate = $4 WHERE number = $5 AND deleted_at IS NULL RETURNING 1`,
-		args: []any{l.Pending, l.Schedules, l.Stored, l.Rate, account},
-	})
-}
 
 // Queries that count an account's usage, each up to a limit.
 const (

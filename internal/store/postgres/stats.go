@@ -57,3 +57,6 @@ func (s *Store) StatsPrune(ctx context.Context, before int64, limit int) (int, e
 	return s.prune(ctx, `DELETE FROM stats d USING (SELECT account, minute, source FROM stats WHERE minute < $1 LIMIT $2) o
 		WHERE d.account = o.account AND d.minute = o.minute AND d.source = o.source RETURNING 1`, before, limit)
 }
+
+// notNil returns b, or an empty slice for nil, which SQL would compare as null.
+func notNil(b []byte) []byte { return append([]byte{}, b...) }

@@ -1,13 +1,27 @@
 package records
 
-import "github.com/punctual-dev/punctual/internal/store"
+import (
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/store"
+)
 
 // Copy returns the queries that store copied records, as far as this package stores
 // them. They skip records that exist.
 func Copy(r *store.Records) []Query {
 	var queries []Query
-	queries = append(queries, copies(&headerSecrets, r.HeaderSecrets)...)
-	return queries
+	for _, a := range r.Accounts {
+		insert := accounts.InsertNew(a)
+		// PostgreSQL numbers accounts itself unless it is told not to.
+		insert.SQL = strings.Replace(insert.SQL, ` VALUES `, ` OVERRIDING SYSTEM VALUE VALUES `, 1)
+		queries = append(queries, insert)
+		queries = append(queries, copies(&signingSecrets, secretsOf(a))...)
+		if a.TOTP != nil {
+			queries = append(queries, totps.InsertNew(&factor{a.Number, *a.TOTP}))
+		}
+	}
+	queries = append(queries, copies(&keys, r.Keys)...)
+	return append(queries, copies(&headerSecrets, r.HeaderSecrets)...)
 }
 
 func copies[T any](table *Table[T], records []*T) []Query {

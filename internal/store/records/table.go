@@ -70,7 +70,7 @@ func (t *Table[T]) Insert(record *T) Query {
 // InsertNew is Insert that does nothing if there is a record with the same key.
 func (t *Table[T]) InsertNew(record *T) Query {
 	q := t.Insert(record)
-	q.SQL += ` ON CONFLICT DO NOTHING`
+	q.SQL += ` ON CONFLICT (` + strings.Join(t.Key, ", ") + `) DO NOTHING`
 	return q
 }
 

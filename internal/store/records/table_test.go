@@ -38,7 +38,7 @@ func TestTable_NamesEachColumnInEachStatement(t *testing.T) {
 	const insert = `INSERT INTO notes (account, name, hosts, created_at) VALUES ($1, $2, $3, $4)`
 	for got, want := range map[string]string{
 		notes.Insert(n).SQL:            insert,
-		notes.InsertNew(n).SQL:         insert + ` ON CONFLICT DO NOTHING`,
+		notes.InsertNew(n).SQL:         insert + ` ON CONFLICT (account, name) DO NOTHING`,
 		notes.Put(n, "created_at").SQL: insert + ` ON CONFLICT (account, name) DO UPDATE SET hosts = excluded.hosts`,
 	} {
 		if got != want {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -65,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyRecords, t.copyAccounts, t.copyKeys, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyRecords, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
 		} {
 			if err := write(copied); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)
@@ -77,44 +76,6 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 
 // copyRecords stores what package records stores.
 func (t *tx) copyRecords(r *store.Records) error { return t.Run(records.Copy(r)...) }
-
-func (t *tx) copyAccounts(r *store.Records) error {
-	for _, a := range r.Accounts {
-		err := t.exec(`INSERT INTO accounts (number, id, email, created_at, password, operator, deleted_at,
-				max_pending, max_schedules, max_stored, max_rate, suspended_at, suspended_for, origin)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			a.Number, a.ID, a.Email, a.CreatedAt, orNull(a.Password), a.Operator, a.DeletedAt,
-			a.Limits.Pending, a.Limits.Schedules, a.Limits.Stored, a.Limits.Rate, a.SuspendedAt, orNull(a.SuspendedFor), int(a.Origin))
-		if err != nil {
-			return err
-		}
-		for _, secret := range a.Secrets {
-			err := t.exec(`INSERT INTO secrets (account, created_at, value, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				a.Number, secret.CreatedAt, secret.Value, secret.ExpiresAt)
-			if err != nil {
-				return err
-			}
-		}
-		if a.TOTP != nil {
-			if err := t.setTOTP(a.Number, a.TOTP); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (t *tx) copyKeys(r *store.Records) error {
-	for _, k := range r.Keys {
-		err := t.exec(`INSERT INTO keys (id, account, name, prefix, hash, created_at, last_used_at, revoked_at, scope, expires_at, cidrs)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			k.ID, k.Account, k.Name, k.Prefix, k.Hash, k.CreatedAt, k.LastUsedAt, k.RevokedAt, string(k.Scope), k.ExpiresAt, orNull(strings.Join(k.CIDRs, ",")))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func (t *tx) copySchedules(r *store.Records) error {
 	for _, s := range r.Schedules {

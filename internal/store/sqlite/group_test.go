@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 // together runs writes in one group, as the writer's loop does with writes that
@@ -73,12 +74,29 @@ func TestWriter_FailedWriteDoesNotAffectItsGroup(t *testing.T) {
 	}
 	accounts := 0
 	err := s.read(t.Context(), func(t *tx) error {
-		rows, err := t.accountsWhere(`ORDER BY email`)
-		accounts = len(rows)
-		return err
+		return t.Run(records.Query{SQL: `SELECT count(*) FROM accounts`, Row: func(row records.Row) error { return row.Scan(&accounts) }})
 	})
 	if err != nil || accounts != 2 {
 		t.Errorf("%d accounts stored (%v), want a and b", accounts, err)
+	}
+}
+
+// A refusal leaves the group's transaction as it is, so it must not come after a change.
+func TestRecords_RefusalAfterAChangeIsRolledBack(t *testing.T) {
+	s := openTest(t)
+	block := records.Query{SQL: `INSERT INTO blocked_targets (target, reason, blocked_at) VALUES ('a.example', '', 1)`}
+	refuse := records.Query{SQL: `DELETE FROM blocked_targets WHERE target = 'b.example'`, None: fault.NoSuch("blocked target")}
+	write := func(queries ...records.Query) error {
+		return recordsEngine{s}.Write(t.Context(), func(records.Tx) ([]records.Query, error) { return queries, nil })
+	}
+	if err := write(block, refuse); err == nil || errors.As(err, new(*fault.Error)) {
+		t.Errorf("a refusal after a change returned %v", err)
+	}
+	if blocked, err := s.TargetBlocks(t.Context()); err != nil || len(blocked) > 0 {
+		t.Errorf("the change was stored: %v, %v", blocked, err)
+	}
+	if err := write(refuse, block); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("a refusal before a change returned %v", err)
 	}
 }
 

@@ -8,26 +8,9 @@ import (
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// AccountLimit implements store.Quotas.
-func (s *Store) AccountLimit(ctx context.Context, account int64, l identity.Overrides) error {
-	return s.write(ctx, func(t *tx) error {
-		err := t.exec(`UPDATE accounts SET max_pending = ?, max_schedules = ?, max_stored = ?, max_rate = ? WHERE number = ? AND deleted_at IS NULL`,
-			l.Pending, l.Schedules, l.Stored, l.Rate, account)
-		if err != nil {
-			return fmt.Errorf("setting the limits of an account: %w", err)
-		}
-		if t.changed() == 0 {
-			return fault.NoSuch("account")
-		}
-		return nil
-	})
-}
 
 // over returns the limit that a new job would exceed.
 func (t *tx) over(n store.NewJob) (store.Quota, error) {

@@ -55,3 +55,6 @@ func (s *Store) StatsPrune(ctx context.Context, before int64, limit int) (n int,
 	})
 	return n, err
 }
+
+// notNil returns b, or an empty slice for nil, which SQL would compare as null.
+func notNil(b []byte) []byte { return append([]byte{}, b...) }
