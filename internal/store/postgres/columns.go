@@ -98,6 +98,14 @@ func (s jsonOf) ScanText(v pgtype.Text) error {
 	return nil
 }
 
+type durationOf struct{ to *time.Duration }
+
+// ScanInt64 implements pgtype.Int64Scanner. The value is in microseconds.
+func (s durationOf) ScanInt64(v pgtype.Int8) error {
+	*s.to = time.Duration(v.Int64) * time.Microsecond
+	return nil
+}
+
 type partsOf struct{ to *[]job.Part }
 
 // ScanText implements pgtype.TextScanner.

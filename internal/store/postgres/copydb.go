@@ -56,10 +56,9 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 		}
 		var all []query
 		for _, some := range [][]query{
-			ofRecords(records.Copy(copied)), copyAlerts(copied.Alerts),
-			copyRecipients(copied.Recipients), copySchedules(copied.Schedules),
+			ofRecords(records.Copy(copied)),
+			copySchedules(copied.Schedules),
 			s.copyJobs(copied.Jobs), copyLogs(t, copied.Logs), copyDeliveries(copied.Deliveries),
-			copyAudits(copied.Audits),
 		} {
 			all = append(all, some...)
 		}

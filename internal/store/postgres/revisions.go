@@ -1,10 +1,7 @@
 package postgres
 
 import (
-	"context"
-
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -30,20 +27,4 @@ func insertRevisions(revisions []*job.Revision) []query {
 			WHERE r.account = u.account AND r.record = u.record AND r.revision <= u.revision - $4`,
 		args: []any{accounts, records, numbers, job.MaxRevisions},
 	}}
-}
-
-// Revisions implements store.Definitions.
-func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error) {
-	var found []*job.Revision
-	err := s.readAs(ctx, pages, query{
-		sql: `SELECT r.revision, r.changed_at, r.actor, r.changes FROM revisions r
-			WHERE r.account = (SELECT $1::bigint) AND r.record = $2 ORDER BY r.revision DESC LIMIT $3`,
-		args: []any{owner.Number, record, job.MaxRevisions}, start: func() { found = nil },
-		row: func(rows pgx.Rows) error {
-			r := &job.Revision{Record: record, Owner: owner}
-			found = append(found, r)
-			return rows.Scan(&r.Number, timeOf{&r.At}, jsonOf{&r.By}, jsonOf{&r.Changes})
-		},
-	})
-	return found, err
 }

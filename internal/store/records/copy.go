@@ -21,7 +21,17 @@ func Copy(r *store.Records) []Query {
 		}
 	}
 	queries = append(queries, copies(&keys, r.Keys)...)
-	return append(queries, copies(&headerSecrets, r.HeaderSecrets)...)
+	queries = append(queries, copies(&headerSecrets, r.HeaderSecrets)...)
+	for _, a := range r.Alerts {
+		queries = append(append(queries, alerts.InsertNew(a)), alertsChanged(a.Owner.Number)...)
+	}
+	queries = append(queries, copies(&recipients, r.Recipients)...)
+	for _, a := range r.Audits {
+		insert := audits.Insert(a)
+		insert.SQL += ` ON CONFLICT DO NOTHING` // of its number, its ID or its slot
+		queries = append(queries, insert)
+	}
+	return queries
 }
 
 func copies[T any](table *Table[T], records []*T) []Query {

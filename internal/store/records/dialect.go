@@ -31,6 +31,7 @@ var replacements = [...][]replacement{
 		{regexp.MustCompile(`\bgreatest\(`), `max(`},
 		{regexp.MustCompile(`\bleast\(`), `min(`},
 		{regexp.MustCompile(` COLLATE "C"`), ``},
+		{regexp.MustCompile(` OFFSET 0\)`), `)`},
 		{regexp.MustCompile(` OVERRIDING SYSTEM VALUE`), ``},
 		{regexp.MustCompile(` FOR (NO KEY )?UPDATE( SKIP LOCKED)?`), ``},
 	},

@@ -64,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyRecords, t.copyAlerts, t.copyRecipients, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries, t.copyAudits,
+			t.copyRecords, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries,
 		} {
 			if err := write(copied); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)

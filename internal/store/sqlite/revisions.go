@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -41,21 +40,4 @@ func (t *tx) editedJob(number int64) (account int64, id uuid.UUID, err error) {
 		return nil
 	}, number)
 	return account, id, err
-}
-
-// Revisions implements store.Definitions.
-func (s *Store) Revisions(ctx context.Context, owner job.Owner, record uuid.UUID) ([]*job.Revision, error) {
-	var found []*job.Revision
-	err := s.readAs(ctx, single, func(t *tx) error {
-		found = nil
-		return t.query(`SELECT revision, changed_at, actor, changes FROM revisions WHERE account = ? AND record = ? ORDER BY revision DESC LIMIT ?`,
-			func(stmt *sqlite.Stmt) error {
-				c := &columns{stmt: stmt}
-				r := &job.Revision{Record: record, Owner: owner, Number: c.int64(), At: c.time()}
-				r.By, r.Changes = c.json(), c.json()
-				found = append(found, r)
-				return nil
-			}, owner.Number, record, job.MaxRevisions)
-	})
-	return found, err
 }

@@ -205,6 +205,9 @@ func (c *columns) optionalFloat64() *float64 {
 	return &n
 }
 
+// duration reads microseconds.
+func (c *columns) duration() time.Duration { return time.Duration(c.int64()) * time.Microsecond }
+
 func (c *columns) json() rawjson.Value { return c.blob() }
 
 // blob returns the bytes of a blob or a text; nil for null.
