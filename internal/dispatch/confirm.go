@@ -46,14 +46,16 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 }
 
 // mayLeave reports whether the request of a fired item may be sent now. After a
-// standstill of the process it waits until the store has confirmed the claim.
+// standstill of the process it waits until the store has confirmed the claim. If the
+// schedule of a run has changed since, nothing is sent, and the end of the attempt decides
+// what becomes of the run.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 	for !d.items.proven(e) { // a busy machine stands still again while the store answers
 		if !d.questions.ask(ctx, d, e) {
 			return false
 		}
 	}
-	return ctx.Err() == nil
+	return ctx.Err() == nil && d.items.current(e)
 }
 
 // questions are attempts under way whose claims the store must confirm before their
@@ -128,6 +130,13 @@ func (r *registry) proven(e *entry) bool {
 	return !e.gone && r.clocks.prove(e.proof)
 }
 
+// current reports whether an item is as it was claimed, as far as is known.
+func (r *registry) current(e *entry) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !e.outdated
+}
+
 // holds reports whether an item may still be sent as far as is known.
 func (r *registry) holds(e *entry) bool {
 	r.mu.Lock()
@@ -137,12 +146,13 @@ func (r *registry) holds(e *entry) bool {
 
 // confirmed notes which of a node's claims the store has confirmed, and when it was
 // asked. What is not held any more is never sent.
-func (r *registry) confirmed(node int64, asked proof, batch []*entry, held []bool) {
+func (r *registry) confirmed(node int64, asked proof, batch []*entry, held []store.ClaimStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, e := range batch {
-		if held[i] && e.node == node {
+		if held[i] != store.NotHeld && e.node == node {
 			e.confirmation, e.proof = claimConfirmed, asked
+			e.outdated = e.outdated || held[i] == store.HeldOutdated
 			continue
 		}
 		e.gone = true

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -38,8 +39,8 @@ func (sink) QueueClaim(_ context.Context, _ int64, claims []store.Claim) ([]bool
 func (sink) NodeHeartbeat(context.Context, int64) (store.Heartbeat, error) {
 	return store.Heartbeat{Nodes: []int64{1}}, nil
 }
-func (s sink) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	return s.QueueClaim(ctx, node, claims)
+func (sink) QueueHeld(_ context.Context, _ int64, claims []store.Claim) ([]store.ClaimStatus, error) {
+	return slices.Repeat([]store.ClaimStatus{store.Held}, len(claims)), nil
 }
 func (sink) NodeHoldsLease(int64) bool                                { return true }
 func (sink) NodeStop(context.Context, int64) error                    { return nil }

@@ -22,7 +22,9 @@
 //   - the claim is not in doubt (see confirmation):
 //     claimAssumed -> claimDoubted <-> claimConfirmed; and the process has not
 //     stood still since the store was asked for it (standstill.go). The latter is
-//     verified again right before the request is sent.
+//     verified again right before the request of each hop is sent. If the store says
+//     that the schedule of a run has changed, nothing is sent; lifecycle decides what
+//     becomes of the run.
 //
 // The calls that change an item from outside the loop:
 //

@@ -45,6 +45,7 @@ type entry struct {
 	confirmation confirmation
 	proof        proof // when the store was asked last for the claim
 	gone         bool  // will never be fired; the loop forgets it
+	outdated     bool  // its schedule has changed: its request must not be sent
 	abort        context.CancelCauseFunc
 	// rescheduled is the same job's item with another due time or revision, which
 	// this process has heard of meanwhile. It is admitted when this one is forgotten.

@@ -42,9 +42,10 @@ type fakeQueue struct {
 	unclean           bool
 	poison            map[int64]error // by number: the error of claiming it
 	limits            fakeLimits
-	notify            func(store.Notice) // as Subscribe sets it
-	still             time.Time          // the process stands still until then
-	helds             int                // calls of QueueHeld
+	notify            func(store.Notice)    // as Subscribe sets it
+	still             time.Time             // the process stands still until then
+	edited            map[store.ItemID]bool // the schedules of these runs have changed
+	helds             int                   // calls of QueueHeld
 	heldFails         bool
 	heldTakes         []time.Duration     // of the next calls of QueueHeld
 	locked            map[int64]time.Time // by number: claims pass over it until then
@@ -200,13 +201,13 @@ func (q *fakeQueue) NodeStart(context.Context) (int64, error) {
 
 func (q *fakeQueue) NodeStop(context.Context, int64) error { return nil }
 
-func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Claim) ([]bool, error) {
+func (q *fakeQueue) QueueHeld(_ context.Context, node int64, claims []store.Claim) ([]store.ClaimStatus, error) {
 	held, takes, err := q.holds(node, claims)
 	time.Sleep(takes)
 	return held, err
 }
 
-func (q *fakeQueue) holds(node int64, claims []store.Claim) (held []bool, takes time.Duration, err error) {
+func (q *fakeQueue) holds(node int64, claims []store.Claim) (held []store.ClaimStatus, takes time.Duration, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.helds++
@@ -217,10 +218,16 @@ func (q *fakeQueue) holds(node int64, claims []store.Claim) (held []bool, takes 
 		takes = q.heldTakes[0]
 		q.heldTakes = q.heldTakes[1:]
 	}
-	held = make([]bool, len(claims))
+	held = make([]store.ClaimStatus, len(claims))
 	for i, c := range claims {
 		item := q.items[c.ItemID]
-		held[i] = item != nil && item.Claim != nil && item.Claim.Node == node
+		switch {
+		case item == nil || item.Claim == nil || item.Claim.Node != node:
+		case q.edited[c.ItemID]:
+			held[i] = store.HeldOutdated
+		default:
+			held[i] = store.Held
+		}
 	}
 	return held, takes, nil
 }

@@ -18,5 +18,5 @@ type Queue interface {
 	QueueLoad(ctx context.Context, refs []store.QueueKey) ([]*store.QueueItem, error)
 	QueueClaim(ctx context.Context, node int64, claims []store.Claim) ([]bool, error)
 	QueueRelease(ctx context.Context, node int64, claims []store.Claim) error
-	QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error)
+	QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]store.ClaimStatus, error)
 }

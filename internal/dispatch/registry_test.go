@@ -60,11 +60,17 @@ func TestRegistryBegin_ByState(t *testing.T) {
 		{name: "no notices", prepare: func(r *registry, e *entry) { r.noHeartbeat() }, want: mustConfirm},
 		{name: "no notices, confirmed", prepare: func(r *registry, e *entry) {
 			r.noHeartbeat()
-			r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{true})
+			r.confirmed(1, r.clocks.look(), []*entry{e}, []store.ClaimStatus{store.Held})
 		}, want: nowFired, after: claimConfirmed},
-		{name: "not confirmed", prepare: func(r *registry, e *entry) { r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{false}) }, want: neverFire},
-		{name: "confirmed for another node", prepare: func(r *registry, e *entry) { r.confirmed(2, r.clocks.look(), []*entry{e}, []bool{true}) }, want: neverFire},
-		{name: "confirmed, then delayed", prepare: func(r *registry, e *entry) { r.confirmed(1, r.clocks.look(), []*entry{e}, []bool{true}) }, unable: true, want: mustWait, after: claimDoubted},
+		{name: "not confirmed", prepare: func(r *registry, e *entry) {
+			r.confirmed(1, r.clocks.look(), []*entry{e}, []store.ClaimStatus{store.NotHeld})
+		}, want: neverFire},
+		{name: "confirmed for another node", prepare: func(r *registry, e *entry) {
+			r.confirmed(2, r.clocks.look(), []*entry{e}, []store.ClaimStatus{store.Held})
+		}, want: neverFire},
+		{name: "confirmed, then delayed", prepare: func(r *registry, e *entry) {
+			r.confirmed(1, r.clocks.look(), []*entry{e}, []store.ClaimStatus{store.Held})
+		}, unable: true, want: mustWait, after: claimDoubted},
 	} {
 		r := newRegistry(1)
 		e := heldItem(r, 1)

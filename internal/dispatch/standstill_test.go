@@ -84,6 +84,32 @@ func TestStandstill_CancelledItemsAreNotSent(t *testing.T) {
 	}
 }
 
+// The schedule of item 1 is changed by another node while this one stands still: the item
+// is held, and its request is not sent.
+func TestStandstill_RunsOfChangedSchedulesAreNotSent(t *testing.T) {
+	for name, dial := range map[string]time.Duration{"held": 0, "fired": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, 10, nil)
+				b.dials(dial)
+				due := b.queue.Now().Add(90 * time.Millisecond)
+				if dial > 0 {
+					due = b.queue.Now()
+				}
+				b.queue.add(ref(1, 1, 1, due), ref(2, 1, 2, due))
+				sleep(t.Context(), 50*time.Millisecond)
+				b.queue.standStill(400 * time.Millisecond)
+				b.queue.with(func() { b.queue.edited = map[store.ItemID]bool{{Number: 1}: true} })
+				sleep(t.Context(), 2*time.Second)
+				fired := b.firings()
+				if len(fired) != 1 || fired[0].ref.Number != 2 || !slices.Equal(b.reasons(), []error{nil}) {
+					t.Errorf("fired %+v, withheld %v; want 2, and 1 withheld without being aborted", fired, b.reasons())
+				}
+			})
+		})
+	}
+}
+
 // A request that can't be confirmed is not sent.
 func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -94,6 +94,9 @@ func (a *Attempt) Claim() store.Claim {
 		a.args = share(a.Item.Job.Args, a.Spec.GivenBody(), payload, log.ID)
 	}
 	claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt, Log: &log, Completion: a.completion(log.ID)}
+	if s := a.Item.Schedule; s != nil {
+		claim.Schedule = store.ScheduleVersion{ID: s.ID, Revision: s.Revision, Epoch: s.Epoch}
+	}
 	claim.Revision = a.Item.Job.Revision // which the attempt was prepared for
 	if a.Spec.WebhookURL == "" {
 		return claim
@@ -194,6 +197,8 @@ func (a *Attempt) end(m *store.Snapshot, about messageData, carry *carryOver, sp
 		err = e.early()
 	case about.verdict == Awaiting:
 		err = e.await()
+	case about.verdict == Interrupted && e.outdated():
+		err = e.withdraw()
 	case about.verdict == Interrupted:
 		err = e.interrupt()
 	case about.verdict == Succeeded:

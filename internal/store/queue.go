@@ -76,7 +76,29 @@ type Claim struct {
 	Deliveries []job.Delivery
 	// Completion is set if the target can complete the attempt.
 	Completion *job.Completion
+	// Schedule is that of a run, as the attempt was prepared for it; zero for others.
+	Schedule ScheduleVersion
 }
+
+// ScheduleVersion identifies what a schedule says, and how often it was disabled.
+type ScheduleVersion struct {
+	ID              uuid.UUID
+	Revision, Epoch int64
+}
+
+// ClaimStatus is what a node has of a claim.
+type ClaimStatus uint8
+
+// The states of claims.
+const (
+	// NotHeld means that the claim has ended.
+	NotHeld ClaimStatus = iota
+	// Held means that the attempt may start.
+	Held
+	// HeldOutdated means that the schedule was edited, disabled or deleted since: the
+	// attempt must not start, and its end decides what becomes of the run.
+	HeldOutdated
+)
 
 // Size returns approximately how many bytes a claim stores.
 func (c *Claim) Size() int {
@@ -149,8 +171,9 @@ type Queue interface {
 	// QueueRelease undoes claims whose attempts have not started. It skips claims
 	// that the node no longer holds.
 	QueueRelease(ctx context.Context, node int64, claims []Claim) error
-	// QueueHeld reports for each claim whether the node still holds it.
-	QueueHeld(ctx context.Context, node int64, claims []Claim) ([]bool, error)
+	// QueueHeld reports for each claim whether the node still holds it, and whether its
+	// schedule is as it was.
+	QueueHeld(ctx context.Context, node int64, claims []Claim) ([]ClaimStatus, error)
 	// QueueAbandoned returns up to limit claims whose node is gone. It reads the
 	// queue only, so that no record can keep it from doing so. On a store for many
 	// nodes, those that have been silent for too long are gone from then on.

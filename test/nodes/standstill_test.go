@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -73,6 +74,59 @@ func standstill(t *testing.T, c *Cluster, other *Node, during bool) {
 	t.Logf("%d of %d cancelled jobs were sent", broken, cancelled)
 	if cancelled == 0 {
 		t.Error("no job was cancelled in time")
+	}
+}
+
+// A node is stopped while it holds runs of schedules. Meanwhile these are edited, disabled
+// or deleted through another node. When the first one goes on, it sends no run as it was.
+func TestStandstill_ChangesOfSchedulesThroughAnotherNodeHold(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 2)...)
+	c.steady(t)
+	changes := []struct{ method, path, body string }{
+		{http.MethodPatch, "", `{"body":"new"}`},
+		{http.MethodPost, "/disable", ""},
+		{http.MethodDelete, "", ""},
+	}
+	const rounds, each = 5, 12
+	answered := 0
+	for range rounds {
+		due := time.Now().Add(1500 * time.Millisecond)
+		var numbers []int64
+		change := map[int64]int{} // by job
+		ids := map[int64]string{}
+		for i := range each {
+			at := due.Add(time.Duration(40+5*i) * time.Millisecond)
+			j := c.create(t, c.Nodes[0], `"method":"post","body":"old","repeat_every":3600,"scheduled_at":"`+at.UTC().Format(time.RFC3339Nano)+`"`)
+			numbers = append(numbers, j.Number)
+			change[j.Number], ids[j.Number] = i%len(changes), *j.Schedule
+		}
+		pause(time.Until(due))
+		signal(t, c.Nodes[0], syscall.SIGSTOP)
+		pause(250 * time.Millisecond) // the runs count as started
+		for _, number := range numbers {
+			x := changes[change[number]]
+			a, err := c.call(context.Background(), c.Nodes[1], x.method, "/api/schedules/"+ids[number]+x.path, x.body)
+			if err != nil || a.status/100 != 2 {
+				t.Fatalf("%s %s: %v %+v", x.method, x.path, err, a)
+			}
+			answered++
+		}
+		pause(150 * time.Millisecond)
+		continued := time.Now()
+		signal(t, c.Nodes[0], syscall.SIGCONT)
+		c.awaitJobs(t, numbers)
+		for _, hit := range c.Target.Hits() {
+			number, _ := strconv.ParseInt(hit.Header.Get("X-Punctual-Job-Id"), 10, 64)
+			kind, mine := change[number]
+			if mine && hit.At.After(continued) && (kind > 0 || !strings.Contains(string(hit.Body), "new")) {
+				t.Errorf("job %d was sent with %q %s after the node went on, though %+v had been answered",
+					number, hit.Body, hit.At.Sub(continued), changes[kind])
+			}
+		}
+	}
+	if answered == 0 {
+		t.Error("nothing was changed")
 	}
 }
 

@@ -284,8 +284,8 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 }
 
 // QueueHeld implements store.Store.
-func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	return get(ctx, s, "QueueHeld", func() ([]bool, error) { return s.Store.QueueHeld(ctx, node, claims) })
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]store.ClaimStatus, error) {
+	return get(ctx, s, "QueueHeld", func() ([]store.ClaimStatus, error) { return s.Store.QueueHeld(ctx, node, claims) })
 }
 
 // QueueAbandoned implements store.Store.

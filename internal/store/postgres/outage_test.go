@@ -196,7 +196,7 @@ func TestPooler_InTransactionMode(t *testing.T) {
 		c.ok(err)
 		c.soon(500*time.Millisecond, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number })
 		held, err := c.stores[0].QueueHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
-		if err != nil || held[0] {
+		if err != nil || held[0] != store.NotHeld {
 			t.Errorf("an ended item is held: %v (%v)", held, err)
 		}
 	}

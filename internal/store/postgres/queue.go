@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -154,21 +156,52 @@ func (l *loading) deliveries() (query, bool) {
 }
 
 // QueueHeld implements store.Queue.
-func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	held := make([]bool, len(claims))
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]store.ClaimStatus, error) {
+	holdings := make([]store.ClaimStatus, len(claims))
 	if len(claims) == 0 {
-		return held, nil
+		return holdings, nil
 	}
-	err := s.read(ctx, query{
+	held, current := make([]bool, len(claims)), make([]bool, len(claims))
+	queries := []query{{
 		sql: `SELECT c.i FROM ` + claimTable + ` JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
 			WHERE r.node = (SELECT $6::bigint) AND r.attempt = c.attempt`,
 		args: append(claimColumns(claims), node),
 		row:  marks(held),
-	})
-	if err != nil {
+	}}
+	if slices.ContainsFunc(claims, ofSchedule) {
+		queries = append(queries, unchangedSchedules(claims, current))
+	}
+	if err := s.read(ctx, queries...); err != nil {
 		return nil, err
 	}
-	return held, nil
+	for i, c := range claims {
+		switch {
+		case !held[i]:
+		case ofSchedule(c) && !current[i]:
+			holdings[i] = store.HeldOutdated
+		default:
+			holdings[i] = store.Held
+		}
+	}
+	return holdings, nil
+}
+
+func ofSchedule(c store.Claim) bool { return c.Schedule.ID != uuid.Nil }
+
+// unchangedSchedules sets for each claim whether its schedule is as it was.
+func unchangedSchedules(claims []store.Claim, unchanged []bool) query {
+	return query{
+		sql: `SELECT c.i FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS c (account, id, revision, epoch, i)
+			CROSS JOIN LATERAL (SELECT revision, epoch FROM schedules s WHERE s.account = c.account AND s.id = c.id OFFSET 0) s
+			WHERE s.revision = c.revision AND s.epoch = c.epoch`,
+		args: []any{
+			column(claims, func(c *store.Claim) int64 { return c.Account }),
+			column(claims, func(c *store.Claim) uuid.UUID { return c.Schedule.ID }),
+			column(claims, func(c *store.Claim) int64 { return c.Schedule.Revision }),
+			column(claims, func(c *store.Claim) int64 { return c.Schedule.Epoch }),
+		},
+		row: marks(unchanged),
+	}
 }
 
 // marks returns a row function that reads positions and sets them.

@@ -266,7 +266,7 @@ func TestOpen_OfACommandKeepsTheServicesClaims(t *testing.T) {
 		t.Fatalf("QueueClaim = %v, %v", got, err)
 	}
 	closeStore(t, openAt(t, s.path, false))
-	if held, err := s.QueueHeld(t.Context(), node, claims); err != nil || !held[0] {
+	if held, err := s.QueueHeld(t.Context(), node, claims); err != nil || held[0] != store.Held {
 		t.Errorf("the service holds %v, %v", held, err)
 	}
 }

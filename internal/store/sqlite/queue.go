@@ -41,14 +41,25 @@ func (s *Store) NodeHeartbeat(context.Context, int64) (store.Heartbeat, error) {
 func (s *Store) NodeHoldsLease(int64) bool { return true }
 
 // QueueHeld implements store.Queue.
-func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]bool, error) {
-	held := make([]bool, len(claims))
+func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim) ([]store.ClaimStatus, error) {
+	held := make([]store.ClaimStatus, len(claims))
 	err := s.readAs(ctx, engine, func(t *tx) error {
 		for i, c := range claims {
 			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(*sqlite.Stmt) error {
-				held[i] = true
+				held[i] = store.Held
 				return nil
 			}, c.Due, c.Kind, c.Number, node, c.Attempt)
+			if err != nil {
+				return err
+			}
+			if held[i] == store.NotHeld || c.Schedule.ID == uuid.Nil {
+				continue
+			}
+			held[i] = store.HeldOutdated
+			err = t.query(`SELECT 1 FROM schedules WHERE id = ? AND account = ? AND revision = ? AND epoch = ?`, func(*sqlite.Stmt) error {
+				held[i] = store.Held
+				return nil
+			}, c.Schedule.ID, c.Account, c.Schedule.Revision, c.Schedule.Epoch)
 			if err != nil {
 				return err
 			}
@@ -210,6 +221,9 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 		}
 	}
 	changes := f.Decide(m)
+	if changes != nil && changes.Lane != nil {
+		f.Lane = *changes.Lane
+	}
 	if changes == nil {
 		return false, fmt.Errorf("finishing job %d: no decision was made", f.Number)
 	}

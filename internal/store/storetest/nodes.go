@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -14,6 +15,8 @@ var nodeTests = group{
 	"Beat":                nodesHeartbeat,
 	"Held":                nodesHeld,
 	"HeldNoMore":          nodesHeldNoMore,
+	"HeldOutdated":        nodesHeldOutdated,
+	"FinishRedefines":     nodesFinishRedefines,
 	"StoppedWithoutRuns":  nodesStopped,
 }
 
@@ -113,7 +116,7 @@ func nodesHeartbeat(w *world) {
 }
 
 // wantHolding verifies which claims a node holds.
-func (w *world) wantHolding(when string, node int64, claims []store.Claim, want ...bool) {
+func (w *world) wantHolding(when string, node int64, claims []store.Claim, want ...store.ClaimStatus) {
 	w.Helper()
 	held, err := w.s.QueueHeld(w.ctx, node, claims)
 	if err != nil || !slices.Equal(held, want) {
@@ -124,15 +127,15 @@ func (w *world) wantHolding(when string, node int64, claims []store.Claim, want 
 func nodesHeld(w *world) {
 	jobs := w.pending(3, w.past())
 	claims := []store.Claim{w.claimOf(jobs[0], w.past()), w.claimOf(jobs[1], w.ahead()), w.claimOf(jobs[2], w.past())}
-	w.wantHolding("before", w.node, claims, false, false, false)
+	w.wantHolding("before", w.node, claims, store.NotHeld, store.NotHeld, store.NotHeld)
 	w.claim(claims[:2]...)
-	w.wantHolding("after two claims", w.node, claims, true, true, false)
-	w.wantHolding("for another", w.node+1, claims, false, false, false)
+	w.wantHolding("after two claims", w.node, claims, store.Held, store.Held, store.NotHeld)
+	w.wantHolding("for another", w.node+1, claims, store.NotHeld, store.NotHeld, store.NotHeld)
 	later := slices.Clone(claims)
 	for i := range later {
 		later[i].Attempt++
 	}
-	w.wantHolding("for another attempt", w.node, later, false, false, false)
+	w.wantHolding("for another attempt", w.node, later, store.NotHeld, store.NotHeld, store.NotHeld)
 	w.wantHolding("of none", w.node, nil)
 }
 
@@ -145,9 +148,9 @@ func nodesHeldNoMore(w *world) {
 	w.finish(w.end(jobs[0], claims[0], w.completes))
 	w.change(jobs[1], cancel)
 	w.ok("QueueRelease", w.s.QueueRelease(w.ctx, w.node, claims[2:3]))
-	w.wantHolding("after finish, cancel and release", w.node, claims, false, false, false, true)
+	w.wantHolding("after finish, cancel and release", w.node, claims, store.NotHeld, store.NotHeld, store.NotHeld, store.Held)
 	w.replace()
-	w.wantHolding("after the node's end", w.node, claims[:3], false, false, false)
+	w.wantHolding("after the node's end", w.node, claims[:3], store.NotHeld, store.NotHeld, store.NotHeld)
 }
 
 // nodesStopped: a node that has released all items leaves nothing abandoned.
@@ -161,5 +164,79 @@ func nodesStopped(w *world) {
 	}
 	if w.queued(j) == nil {
 		w.Error("the released item is not in the queue")
+	}
+}
+
+// nodesHeldOutdated: a claim of a run is held for its schedule as it was.
+func nodesHeldOutdated(w *world) {
+	for name, change := range map[string]func(s *job.Schedule) *store.Changes{
+		"an edit": func(s *job.Schedule) *store.Changes {
+			s.Revision++
+			return &store.Changes{Schedule: s, UpdateDefinition: true}
+		},
+		"a disable": func(s *job.Schedule) *store.Changes {
+			s.DisabledAt, s.Epoch = w.past(), s.Epoch+1
+			return &store.Changes{Schedule: s}
+		},
+		"enabled again":    func(s *job.Schedule) *store.Changes { s.Epoch++; return &store.Changes{Schedule: s} },
+		"a delete":         func(s *job.Schedule) *store.Changes { return &store.Changes{Schedule: s, DropSchedule: true} },
+		"another's change": nil,
+		"its new state": func(s *job.Schedule) *store.Changes {
+			s.State = rawjson.Value(`{"x":1}`)
+			return &store.Changes{Schedule: s}
+		},
+	} {
+		mine, theirs := w.recurring(w.owner, w.past()), w.recurring(w.other, w.past())
+		run := w.insertOne(mine)
+		w.insertOne(theirs)
+		claim := w.begin(run)
+		claim.Schedule = store.ScheduleVersion{ID: mine.Schedule.ID, Revision: w.schedule(w.owner, mine.Schedule.ID).Revision}
+		w.wantHolding("before "+name, w.node, []store.Claim{claim}, store.Held)
+		owner, id, want := w.owner, mine.Schedule.ID, store.HeldOutdated
+		apply := change
+		switch name {
+		case "another's change":
+			owner, id, want = w.other, theirs.Schedule.ID, store.Held
+			apply = func(s *job.Schedule) *store.Changes { s.Epoch++; return &store.Changes{Schedule: s} }
+		case "its new state":
+			want = store.Held
+		}
+		_, err := w.s.ScheduleChange(w.ctx, owner, id, func(m *store.Snapshot) *store.Changes {
+			s := *m.Schedule
+			return apply(&s)
+		})
+		w.ok("ScheduleChange", err)
+		w.wantHolding("after "+name, w.node, []store.Claim{claim}, want)
+		foreign := claim
+		foreign.Account = w.other.Number
+		if held, err := w.s.QueueHeld(w.ctx, w.node, []store.Claim{foreign}); err != nil || held[0] == store.Held && want != store.Held {
+			w.Errorf("%s: of another account QueueHeld returned %v, %v", name, held, err)
+		}
+	}
+}
+
+// nodesFinishRedefines: the end of an attempt can change what its job requests.
+func nodesFinishRedefines(w *world) {
+	n := w.recurring(w.owner, w.past())
+	run := w.insertOne(n)
+	claim := w.begin(run)
+	const args = `{"url":"https://other.example.com/x","tags":["t"],"method":"get","headers":{}}`
+	lane := job.Lane("https://other.example.com")
+	w.finish(store.Finish{QueueKey: claim.QueueKey, Node: w.node, Attempt: claim.Attempt, Job: run, Decide: func(m *store.Snapshot) *store.Changes {
+		j := *run
+		j.Args, j.Revision = rawjson.Value(args), j.Revision+1
+		w.ok("Begin", j.Begin(w.past()))
+		w.ok("Retry", j.Retry(m.Now))
+		j.Attempt = 0
+		return &store.Changes{
+			Job: &j, UpdateDefinition: true, Lane: &lane, Revisions: []job.Revision{revision(j.ID, j.Owner, j.Revision, m.Now)},
+		}
+	}})
+	got := w.get(run)
+	if string(got.Args) != args || got.Revision != 2 || got.State != job.Retryable {
+		w.Errorf("the run is %s with revision %d and %s", got.State, got.Revision, got.Args)
+	}
+	if refs := w.peek(); len(refs) != 1 || refs[0].Lane != lane || refs[0].Revision != 2 {
+		w.Errorf("the queue has %+v, want one item with revision 2 in lane %d", refs, lane)
 	}
 }
