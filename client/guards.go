@@ -11,7 +11,10 @@ type Limit struct {
 	Key      string `json:"key"`
 	Rate     *Rate  `json:"rate"`
 	Parallel *int64 `json:"parallel"`
-	Paused   bool   `json:"paused"`
+	// Ordered makes attempts start in the order of their jobs' due times, then of their
+	// creation.
+	Ordered bool `json:"ordered"`
+	Paused  bool `json:"paused"`
 }
 
 // Rate permits Calls in any window of length Per.
@@ -26,6 +29,14 @@ type LimitUse struct {
 	Waiting  int64 `json:"waiting"`
 	InFlight int64 `json:"in_flight"`
 	NextAt   *Time `json:"next_at"`
+	// First is the first job that waits in an ordered limit; nil if there is none.
+	First *LimitFirst `json:"first"`
+}
+
+// LimitFirst is the first job that waits in an ordered limit, and what holds it back.
+type LimitFirst struct {
+	JobID      int64    `json:"job_id"`
+	WaitingFor []string `json:"waiting_for"`
 }
 
 // PutLimit creates or replaces the limit with the key limit.Key.
@@ -33,8 +44,9 @@ func (c *Client) PutLimit(ctx context.Context, limit Limit, conditions ...Condit
 	body := struct {
 		Rate     *Rate  `json:"rate,omitempty"`
 		Parallel *int64 `json:"parallel,omitempty"`
+		Ordered  bool   `json:"ordered"`
 		Paused   bool   `json:"paused"`
-	}{limit.Rate, limit.Parallel, limit.Paused}
+	}{limit.Rate, limit.Parallel, limit.Ordered, limit.Paused}
 	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body, header: condition(conditions)})
 }
 

@@ -126,8 +126,8 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 		Mail: n.mailer(), Listeners: n.listeners,
-		LimitStarted: func(account int64, keys []string, until, at time.Time) {
-			n.dispatcher.LimitStarted(account, keys, until, at)
+		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {
+			n.dispatcher.LimitStarted(account, job, keys, until, at)
 		},
 		LimitsFreed: func(account int64, keys []string) { n.dispatcher.LimitsFreed(account, keys) },
 	})

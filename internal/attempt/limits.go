@@ -24,7 +24,7 @@ func (a *jobAttempt) limited(request execute.Request, leave func() bool) (limite
 			return false
 		}
 		left = true
-		r.LimitStarted(item.Account, item.Limits, item.StartBy, now)
+		r.LimitStarted(item.Account, item.Number, item.Limits, item.StartBy, now)
 		return true
 	}
 	request.Leave = func() bool { return leave() && report() }

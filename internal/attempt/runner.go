@@ -70,9 +70,9 @@ type Config struct {
 	Stored func(account int64)
 	// Listeners answer requests in place of targets; nil if there are none.
 	Listeners Listeners
-	// LimitStarted is called when the request of an attempt leaves that limits
+	// LimitStarted is called when the request of an attempt of a job leaves that limits
 	// have granted until a time. It must not block. May be nil.
-	LimitStarted func(account int64, keys []string, until, at time.Time)
+	LimitStarted func(account, job int64, keys []string, until, at time.Time)
 	// LimitsFreed is called when an attempt was ended that its target did not
 	// complete, with the keys of the limits that it may have taken. It must not
 	// block. May be nil.

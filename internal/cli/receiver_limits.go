@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -28,11 +29,16 @@ type limitView struct {
 		Per   json.Number `json:"per"`
 	} `json:"rate"`
 	Parallel *int `json:"parallel"`
+	Ordered  bool `json:"ordered"`
 	Paused   bool `json:"paused"`
 	// What only a single limit has.
 	Waiting  *int64  `json:"waiting"`
 	InFlight *int64  `json:"in_flight"`
 	Next     *string `json:"next_at"`
+	First    *struct {
+		Job        int64    `json:"job_id"`
+		WaitingFor []string `json:"waiting_for"`
+	} `json:"first"`
 }
 
 func (l *limitView) rate() string {
@@ -61,10 +67,10 @@ type limitsList struct {
 // Run lists limits.
 func (c *limitsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/limits", url.Values{}, c.Limit)
-	columns := []column{{title: "KEY", shrink: true}, {title: "RATE"}, {title: "PARALLEL"}, stateColumn("PAUSED")}
+	columns := []column{{title: "KEY", shrink: true}, {title: "RATE"}, {title: "PARALLEL"}, {title: "ORDERED"}, stateColumn("PAUSED")}
 	return printAll(&c.displayFlags, env, records, err, (*limitView).id, "there are no limits; define one with punctual limits set", columns,
 		func(_ terminal, l *limitView) []string {
-			return []string{l.Key, l.rate(), l.parallel(), strconv.FormatBool(l.Paused)}
+			return []string{l.Key, l.rate(), l.parallel(), strconv.FormatBool(l.Ordered), strconv.FormatBool(l.Paused)}
 		})
 }
 
@@ -86,6 +92,7 @@ func (c *serviceFlags) printLimit(env *environment, record []byte, err error) er
 		f.add("limit", l.Key)
 		f.add("rate", l.rate())
 		f.add("parallel", l.parallel())
+		f.add("ordered", strconv.FormatBool(l.Ordered))
 		f.add("paused", strconv.FormatBool(l.Paused))
 		if l.Waiting != nil {
 			f.add("waiting", strconv.FormatInt(*l.Waiting, 10))
@@ -95,6 +102,13 @@ func (c *serviceFlags) printLimit(env *environment, record []byte, err error) er
 		}
 		if l.Next != nil {
 			f.add("next start", f.to.moment(*l.Next))
+		}
+		if l.First != nil {
+			first := "job " + strconv.FormatInt(l.First.Job, 10)
+			if len(l.First.WaitingFor) > 0 {
+				first += ", waiting for " + strings.Join(l.First.WaitingFor, ", ")
+			}
+			f.add("first", first)
 		}
 		return f.print(env.out)
 	})
@@ -106,6 +120,7 @@ type limitsSet struct {
 	Calls    *int           `placeholder:"N" help:"How many attempts may start in a window of length --per."`
 	Per      *time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
 	Parallel *int           `placeholder:"N" help:"How many attempts may be under way at once."`
+	Ordered  bool           `type:"switch" help:"Start jobs in the order of their due times, then of their creation."`
 	Paused   bool           `type:"switch" help:"Hold everything back."`
 	File     string         `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 }
@@ -119,13 +134,16 @@ func (c *limitsSet) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	members = withoutFields(members, "key", "waiting", "in_flight", "next_at") // what limits show --json prints besides
+	members = withoutFields(members, "key", "waiting", "in_flight", "next_at", "first") // what limits show --json prints besides
 	if c.Calls != nil {
 		rate := fmt.Sprintf(`{"calls":%d,"per":%s}`, *c.Calls, strconv.FormatFloat(c.Per.Seconds(), 'f', -1, 64))
 		members = setField(members, "rate", rawjson.Value(rate))
 	}
 	if c.Parallel != nil {
 		members = setField(members, "parallel", rawjson.Value(strconv.Itoa(*c.Parallel)))
+	}
+	if c.Ordered {
+		members = setField(members, "ordered", rawjson.Value("true"))
 	}
 	if c.Paused {
 		members = setField(members, "paused", rawjson.Value("true"))
@@ -149,7 +167,7 @@ func (c *serviceFlags) setPaused(env *environment, key string, paused bool) erro
 	if err != nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"rate": l.Rate, "parallel": l.Parallel, "paused": paused})
+	body, err := json.Marshal(map[string]any{"rate": l.Rate, "parallel": l.Parallel, "ordered": l.Ordered, "paused": paused})
 	if err != nil {
 		return err
 	}

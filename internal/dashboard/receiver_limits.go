@@ -77,6 +77,9 @@ func limitRow(l limit.Record) view.Limit {
 	if l.Parallel > 0 {
 		words = append(words, ui.Count(int64(l.Parallel))+" at once")
 	}
+	if l.Ordered {
+		words = append(words, "in order")
+	}
 	if row.Words = strings.Join(words, ", "); len(words) == 0 {
 		row.Words = "no limit"
 	}
@@ -92,6 +95,9 @@ func limitValues(l limit.Record) url.Values {
 	}
 	if l.Parallel > 0 {
 		values.Set("parallel", strconv.Itoa(l.Parallel))
+	}
+	if l.Ordered {
+		values.Set("ordered", "true")
 	}
 	if l.Paused {
 		values.Set("paused", "true")
@@ -115,8 +121,10 @@ func limitBody(form url.Values) rawjson.Value {
 	if v := whole.Value(form.Get("parallel")); v != nil {
 		members = append(members, rawjson.Member{Name: "parallel", Value: v})
 	}
-	if form.Get("paused") == "true" {
-		members = append(members, rawjson.Member{Name: "paused", Value: rawjson.Value(`true`)})
+	for _, name := range []string{"ordered", "paused"} {
+		if form.Get(name) == "true" {
+			members = append(members, rawjson.Member{Name: name, Value: rawjson.Value(`true`)})
+		}
 	}
 	return rawjson.Object(members)
 }
@@ -161,7 +169,7 @@ func (s *Server) receiverLimit(c *call) error {
 		return err
 	}
 	d := &view.LimitUse{
-		Limit: limitRow(use.Record), Waiting: countUpTo(use.Waiting), InFlight: countUpTo(use.InFlight), NextAt: use.NextAt,
+		Limit: limitRow(use.Record), Waiting: countUpTo(use.Waiting), InFlight: countUpTo(use.InFlight), NextAt: use.NextAt, First: use.First, WaitingFor: strings.Join(use.WaitingFor, ", "),
 		Self: "/limits/" + url.PathEscape(use.Key) + "?part=use", Notice: c.notice(),
 	}
 	if c.part() == "use" {

@@ -94,7 +94,7 @@ func (c *call) undoLimitEdit() {
 		return
 	}
 	var fields [][2]string
-	for _, name := range []string{"key", "calls", "per", "parallel", "paused"} {
+	for _, name := range []string{"key", "calls", "per", "parallel", "ordered", "paused"} {
 		if v := values.Get(name); v != "" {
 			fields = append(fields, [2]string{name, v})
 		}

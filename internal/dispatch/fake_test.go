@@ -340,7 +340,7 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, leave f
 	b.fired = append(b.fired, firing{ref: a.item.QueueKey, node: node, at: at})
 	b.mu.Unlock()
 	if !a.item.StartBy.IsZero() {
-		b.LimitStarted(a.item.Account, a.item.Limits, a.item.StartBy, b.queue.Now())
+		b.LimitStarted(a.item.Account, a.item.Number, a.item.Limits, a.item.StartBy, b.queue.Now())
 	}
 	if b.work != nil {
 		b.work(ctx, a.item.QueueKey)

@@ -58,6 +58,7 @@ type limitLine struct {
 	at      time.Time // when; zero for not
 	running bool      // a pass is under way
 	blocked bool      // the line waits for the end of an attempt
+	serial  bool      // the line waits for the start of an attempt
 	size    int       // how many items the next pass considers
 	starts  []store.LimitStart
 }
@@ -163,7 +164,7 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := k.lines[p.LimitKey]
-	l.running, l.blocked = false, result.Blocked
+	l.running, l.blocked, l.serial = false, result.Blocked, result.Serial
 	if err == nil {
 		l.size = nextSize(p.Limit, result.Decided)
 	}
@@ -190,17 +191,21 @@ func nextSize(considered, decided int) int {
 	return max(2*decided, grantFirst)
 }
 
-// LimitStarted reports the actual start of an attempt that was granted until a
+// LimitStarted reports the actual start of an attempt of a job that was granted until a
 // time, for the keys of its limits.
-func (d *Dispatcher) LimitStarted(account int64, keys []string, until, at time.Time) {
+func (d *Dispatcher) LimitStarted(account, number int64, keys []string, until, at time.Time) {
 	k := d.limits
 	now := d.Queue.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, key := range keys {
-		l := k.plan(store.LimitKey{Account: account, Key: key}, now.Add(reportAfter))
+		of, soon := store.LimitKey{Account: account, Key: key}, now.Add(reportAfter)
+		if l := k.lines[of]; l != nil && l.serial {
+			soon = now
+		}
+		l := k.plan(of, soon)
 		if l != nil && len(l.starts) < maxReports {
-			l.starts = append(l.starts, store.LimitStart{Until: until, At: at})
+			l.starts = append(l.starts, store.LimitStart{Job: number, Until: until, At: at})
 		}
 	}
 }

@@ -44,7 +44,13 @@ func (s *Server) getLimit(c *call) error {
 		b = appendReceiverLimit(b, &use.Record)
 		b = strconv.AppendInt(append(b, `,"waiting":`...), int64(use.Waiting), 10)
 		b = strconv.AppendInt(append(b, `,"in_flight":`...), int64(use.InFlight), 10)
-		return append(appendInstant(append(b, `,"next_at":`...), use.NextAt), '}')
+		b = appendInstant(append(b, `,"next_at":`...), use.NextAt)
+		if use.First == 0 {
+			return append(b, `,"first":null}`...)
+		}
+		b = strconv.AppendInt(append(b, `,"first":{"job_id":`...), use.First, 10)
+		b = appendEach(append(b, `,"waiting_for":`...), use.WaitingFor, func(b []byte, key string) []byte { return rawjson.AppendText(b, key) })
+		return append(b, `}}`...)
 	})
 }
 
@@ -96,5 +102,6 @@ func appendReceiverLimit(b []byte, l *limit.Record) []byte {
 		b = append(b, `null`...)
 	}
 	b = appendLimit(append(b, `,"parallel":`...), int64(l.Parallel))
+	b = strconv.AppendBool(append(b, `,"ordered":`...), l.Ordered)
 	return strconv.AppendBool(append(b, `,"paused":`...), l.Paused)
 }

@@ -9,4 +9,7 @@
 // starts, take the one that was granted last. The others started no earlier
 // than Per before it, so the ends of their intervals lie there too, and the
 // rule of State.Earliest would have granted a later time.
+//
+// The items of an ordered limit are granted one by one, in order, each when the start
+// of the one before is known.
 package limit

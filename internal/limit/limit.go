@@ -36,6 +36,9 @@ type Limit struct {
 	Parallel int
 	// Paused holds everything back.
 	Paused bool
+	// Ordered makes attempts start in the order of their jobs' due times, then of
+	// their numbers. A job that waits for a retry keeps its place of Parallel.
+	Ordered bool
 }
 
 // String describes the limit: "100 calls in 1m, 5 at once, paused".
@@ -53,6 +56,9 @@ func (l Limit) String() string {
 	}
 	if len(words) == 0 {
 		words = append(words, "no limit")
+	}
+	if l.Ordered {
+		words = append(words, "in order")
 	}
 	if l.Paused {
 		words = append(words, "paused")
@@ -84,6 +90,9 @@ type Use struct {
 	Waiting  int       // due jobs that wait in its line
 	InFlight int       // attempts granted or under way
 	NextAt   time.Time // when the next attempt may start; zero if unknown
+	// First is the number of the job that comes first of those that wait in an ordered
+	// limit; 0 if none waits, or if the limit is not ordered.
+	First int64
 }
 
 // ValidName reports whether a key without HostPrefix has an accepted form: 1 to 64
@@ -233,18 +242,42 @@ func (s *Starts) Len() int {
 	return n
 }
 
+// Place is the place of an item in the order of a limit.
+type Place struct {
+	Due    time.Time // zero for no place
+	Number int64
+}
+
+// Before reports whether a place comes before another one. No place comes before none.
+func (p Place) Before(other Place) bool {
+	if p.Due.IsZero() {
+		return false
+	}
+	return p.Due.Before(other.Due) || p.Due.Equal(other.Due) && p.Number < other.Number
+}
+
 // State is a limit with what has been granted under it.
 type State struct {
 	Limit
 	Starts   Starts
 	InFlight int // attempts granted or under way
+	// The rest is that of an ordered limit. Kept is how many jobs keep a place of
+	// Parallel while they wait for a retry. Unstarted is set while the start of a granted
+	// attempt is not known. First is the place of the first item that waits, Elsewhere
+	// that of the first one that waits in the line of another key; items that keep their
+	// places have started before, and are in neither.
+	Kept             int
+	Unstarted        bool
+	First, Elsewhere Place
 }
 
 // Earliest returns the first time from now on at which another attempt may
 // start. ok is false if no time is known: the limit is paused, or Parallel
-// attempts are under way.
+// attempts are under way. Attempts of an ordered limit are granted one by one, each
+// when the start of the one before is known: nodes that start two at the same time
+// could send either first.
 func (s *State) Earliest(now time.Time) (at time.Time, ok bool) {
-	if s.Paused || s.Parallel > 0 && s.InFlight >= s.Parallel {
+	if s.Paused || s.Parallel > 0 && s.InFlight+s.Kept >= s.Parallel || s.Ordered && s.Unstarted {
 		return time.Time{}, false
 	}
 	if s.Calls <= 0 {
@@ -271,6 +304,7 @@ func (s *State) entries() []entry { return s.Starts.entries }
 // Take grants an attempt that starts at until at the latest.
 func (s *State) Take(until time.Time) {
 	s.InFlight++
+	s.Unstarted = true
 	if s.Calls > 0 {
 		s.Starts.Add(until)
 	}

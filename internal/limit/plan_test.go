@@ -3,6 +3,7 @@ package limit
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -38,6 +39,58 @@ func TestPlan_Blocked(t *testing.T) {
 		if decisions, next, blocked := Plan("a", []Item{item(0, "a")}, map[string]*State{"a": s}, window); len(decisions) != 0 || !next.IsZero() || !blocked {
 			t.Errorf("%s: %d decisions, next %v, blocked %v; want none, none, true", name, len(decisions), next, blocked)
 		}
+	}
+}
+
+func TestPlan_Ordered(t *testing.T) {
+	kept := func(due time.Duration, number int64) Item {
+		return Item{Due: start.Add(due), Number: number, Keys: []string{"o"}, Kept: true}
+	}
+	first := func(due time.Duration, number int64, keys ...string) Item {
+		return Item{Due: start.Add(due), Number: number, Keys: append([]string{"o"}, keys...)}
+	}
+	full := &State{Limit: Limit{Paused: true}}
+	for name, c := range map[string]struct {
+		line    State
+		items   []Item
+		grants  []int
+		moved   []int
+		next    time.Duration // from start; 0 for none
+		blocked bool
+	}{
+		"one by one":               {State{Limit: Limit{Parallel: 3}}, []Item{first(-2, 1), first(-1, 2)}, []int{0}, nil, 0, true},
+		"until it has started":     {State{Limit: Limit{Parallel: 3}, InFlight: 1, Unstarted: true}, []Item{first(-2, 1)}, nil, nil, 0, true},
+		"a retry keeps its place":  {State{Limit: Limit{Parallel: 1}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, nil, nil, time.Minute, true},
+		"beside a retry":           {State{Limit: Limit{Parallel: 2}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, []int{1}, nil, time.Minute, false},
+		"a retry is granted first": {State{Limit: Limit{Parallel: 1}, Kept: 1}, []Item{kept(0, 2), first(-1, 3)}, []int{0}, nil, 0, true},
+		"another limit holds it":   {State{Limit: Limit{Parallel: 1}}, []Item{first(-2, 1, "full"), first(-1, 2)}, nil, []int{0}, 0, true},
+		"behind one elsewhere":     {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 1}}, []Item{first(-2, 2)}, nil, nil, 0, true},
+		"before one elsewhere":     {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 3}}, []Item{first(-2, 2)}, []int{0}, nil, 0, false},
+		"places beyond parallel":   {State{Limit: Limit{Parallel: 1}, Kept: 2}, []Item{kept(-2, 1), kept(-1, 2)}, []int{0}, nil, 0, true},
+	} {
+		c.line.Ordered = true
+		decisions, next, blocked := Plan("o", c.items, map[string]*State{"o": &c.line, "full": full}, window)
+		var grants, moved []int
+		for _, d := range decisions {
+			if d.Grant {
+				grants = append(grants, d.Item)
+			} else {
+				moved = append(moved, d.Item)
+			}
+		}
+		want := time.Time{}
+		if c.next != 0 {
+			want = start.Add(c.next)
+		}
+		if !slices.Equal(grants, c.grants) || !slices.Equal(moved, c.moved) || !next.Equal(want) || blocked != c.blocked {
+			t.Errorf("%s: granted %v, moved %v, next %v, blocked %v", name, grants, moved, next, blocked)
+		}
+	}
+	// A line of another key grants only what is first in order.
+	ordered := &State{Limit: Limit{Ordered: true}, First: Place{start.Add(-2), 1}}
+	decisions, _, _ := Plan("a", []Item{first(-2, 2, "a"), first(-2, 1, "a")}, map[string]*State{"a": {}, "o": ordered}, window)
+	if len(decisions) != 2 || decisions[0].MoveTo != "o" || !decisions[1].Grant {
+		t.Errorf("decisions %+v, want a move to o and a grant", decisions)
 	}
 }
 

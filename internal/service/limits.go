@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -38,7 +41,7 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
 	}
 	l = limit.Record{Key: key}
-	if l.Limit, err = readLimit(body); err != nil {
+	if l.Limit, err = readLimit(key, body); err != nil {
 		return l, false, err
 	}
 	if created, err = s.Store.LimitPut(ctx, owner, l, match.PutIf()); err != nil {
@@ -52,13 +55,35 @@ func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, bod
 	return l, created, nil
 }
 
+// LimitUse is a limit with its current use, and of an ordered one the job that comes
+// first of those that wait.
+type LimitUse struct {
+	*limit.Use
+	WaitingFor []string // of the first job
+}
+
 // Limit returns one of the owner's limits with its current use.
-func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*limit.Use, error) {
+func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*LimitUse, error) {
 	key, valid := job.LimitKey(key)
 	if !valid {
 		return nil, fault.NoSuch("limit")
 	}
-	return s.Store.LimitGet(ctx, owner, key)
+	found, err := s.Store.LimitGet(ctx, owner, key)
+	if err != nil || found.First == 0 {
+		return &LimitUse{Use: found}, err
+	}
+	ctx, release := admission.Hold(ctx) // only the names of its limits are kept
+	defer release()
+	first, err := s.Store.JobGet(ctx, owner, job.Ref{Number: found.First})
+	if fault.CodeOf(err) == fault.NotFound { // it has ended since
+		found.First = 0
+		return &LimitUse{Use: found}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	waitingFor, err := s.LimitsHolding(ctx, owner, first)
+	return &LimitUse{found, waitingFor}, err
 }
 
 // Limits returns up to n of the owner's limits whose keys come after a key, in
@@ -108,32 +133,38 @@ func (s *Service) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job
 	return s.Store.LimitsHolding(ctx, owner, j)
 }
 
-// readLimit reads the body that defines a limit. Its error is a fault that lists
-// every problem.
-func readLimit(body rawjson.Value) (l limit.Limit, err error) {
+// readLimit reads the body that defines the limit with a key. Its error is a fault that
+// lists every problem.
+func readLimit(key string, body rawjson.Value) (l limit.Limit, err error) {
 	var problems fault.Problems
 	refuse := func(pointer, detail string) { problems.Add(fault.Problem{Pointer: pointer, Detail: detail}) }
 	if body.Kind() != '{' {
-		refuse("#", "must be a JSON object with rate, parallel and paused")
+		refuse("#", "must be a JSON object with rate, parallel, ordered and paused")
 	}
 	for _, m := range rawjson.Members(body) {
 		at := job.Pointer(m.Name)
 		switch {
-		case m.Name != "rate" && m.Name != "parallel" && m.Name != "paused":
-			refuse(at, "is not a known field; the known ones are rate, parallel and paused")
+		case !slices.Contains(limitFields, m.Name):
+			refuse(at, "is not a known field; the known ones are rate, parallel, ordered and paused")
 		case rawjson.IsNull(m.Value):
 		case m.Name == "rate":
 			readRate(m.Value, &l, refuse)
 		case m.Name == "parallel":
 			l.Parallel = readCount(m.Value, at, limit.MaxParallel, refuse)
-		case string(m.Value) == "true":
-			l.Paused = true
-		case string(m.Value) != "false":
+		case string(m.Value) != "true" && string(m.Value) != "false":
 			refuse(at, "must be true or false")
+		case m.Name == "paused":
+			l.Paused = string(m.Value) == "true"
+		case string(m.Value) == "true" && strings.HasPrefix(key, limit.HostPrefix):
+			refuse(at, "can't be true for host: limits, which jobs don't name; define another limit and name it in the jobs")
+		default:
+			l.Ordered = string(m.Value) == "true"
 		}
 	}
 	return l, problems.Err()
 }
+
+var limitFields = []string{"rate", "parallel", "ordered", "paused"}
 
 func readRate(v rawjson.Value, l *limit.Limit, refuse func(pointer, detail string)) {
 	if v.Kind() != '{' {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -51,7 +52,10 @@ func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, 
 	}
 	switch {
 	case blocked && !own.Paused:
-		plan.WakeAt, plan.Blocked = now.Add(LimitRecheck), true
+		plan.WakeAt, plan.Blocked, plan.Serial = now.Add(LimitRecheck), true, own.Ordered && own.Unstarted && own.Parallel != 1
+		if !next.IsZero() && next.Before(plan.WakeAt) {
+			plan.WakeAt, plan.Next = next, next
+		}
 	case !next.IsZero():
 		plan.WakeAt, plan.Next = next, next
 	case !blocked && len(needs) == p.Limit:
@@ -61,6 +65,23 @@ func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, 
 		s.Starts.Compact(now, s.Per)
 	}
 	return plan
+}
+
+// InOrder returns the first items of a line: those of kept, which keep their places,
+// and others, both in order of their due times and numbers, up to a number. An ordered
+// limit considers the kept ones first; under another one they are like all others.
+func InOrder[T any](kept, others []T, ordered bool, place func(*T) limit.Place, most int) []T {
+	if len(kept) == 0 {
+		return others[:min(len(others), most)]
+	}
+	all := slices.Concat(kept, others)
+	if !ordered {
+		slices.SortStableFunc(all, func(a, b T) int {
+			x, y := place(&a), place(&b)
+			return cmp.Or(x.Due.Compare(y.Due), cmp.Compare(x.Number, y.Number))
+		})
+	}
+	return all[:min(len(all), most)]
 }
 
 // Holding returns which of a waiting item's keys hold it back: those it named,

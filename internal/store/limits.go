@@ -60,8 +60,9 @@ type LimitLine struct {
 	Since   time.Time // when the first of them was due
 }
 
-// LimitStart is the actual start of an attempt that was granted until a time.
+// LimitStart is the actual start of an attempt of a job that was granted until a time.
 type LimitStart struct {
+	Job       int64
 	Until, At time.Time
 }
 
@@ -109,6 +110,7 @@ type LimitPassed struct {
 	Granted int
 	Decided int        // items that were granted or have moved
 	Blocked bool       // the line waits for the end of an attempt
+	Serial  bool       // the line is ordered and waits for the start of an attempt
 	Moved   []LimitKey // lines to which items have moved
 	Next    time.Time  // when to plan again; zero if nothing waits
 }
@@ -142,6 +144,10 @@ type LimitQueue interface {
 // LimitRecheck is how long after a pass a line is planned again that waits for
 // the end of an attempt, in case the notice of it was lost.
 const LimitRecheck = time.Second
+
+// LimitLocked is how long after a pass an ordered line is planned again if another
+// transaction has locked its first item.
+const LimitLocked = 20 * time.Millisecond
 
 // LimitGone is how often a deleted limit is planned that unfinished jobs need
 // still, until its row can go.

@@ -129,8 +129,8 @@ func (n *node) run(ctx context.Context) {
 	runner := attempt.New(attempt.Config{
 		Queue: s, Jobs: s, Client: (*targets)(n), Secrets: secrets{}, Logs: s, Metrics: measured, Log: log, Random: w.chance,
 		CompletionURL: completionURL, Completions: s,
-		LimitStarted: func(account int64, keys []string, until, at time.Time) {
-			dispatcher.LimitStarted(account, keys, until, at)
+		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {
+			dispatcher.LimitStarted(account, job, keys, until, at)
 		},
 		LimitsFreed: func(account int64, keys []string) { dispatcher.LimitsFreed(account, keys) },
 	})

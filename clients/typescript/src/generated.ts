@@ -1792,6 +1792,12 @@ export interface NewLimit {
   } | null;
   /** How many attempts may be under way at once; null for any number. */
   parallel?: number | null;
+  /**
+   * Whether attempts start in the order of their jobs' due times, then of their
+   * creation. A job that waits for a retry keeps its place of `parallel` until it
+   * is final. A limit with a key that begins with `host:` can't be ordered.
+   */
+  ordered?: boolean | null;
   /** Holds everything back until it is lifted. */
   paused?: boolean | null;
 }
@@ -1809,6 +1815,8 @@ export interface Limit {
   } | null;
   /** How many attempts may be under way at once; null for any number. */
   parallel: number | null;
+  /** Whether attempts start in the order of their jobs' due times, then of their creation. */
+  ordered: boolean;
   /** Whether everything is held back. */
   paused: boolean;
 }
@@ -1832,6 +1840,13 @@ export interface LimitUseAnswer {
     in_flight: number;
     /** When the next attempt may start; null while it is paused or `parallel` attempts are under way. */
     next_at: KeyTime | null;
+    /** The first job that waits in an ordered limit, due or not; null if none does, or if the limit is not ordered. */
+    first: {
+      /** The job. */
+      job_id: number;
+      /** What holds it back at this moment; empty if it is not due. */
+      waiting_for: string[];
+    } | null;
   });
 }
 

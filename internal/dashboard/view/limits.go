@@ -26,6 +26,8 @@ type LimitUse struct {
 	Limit
 	Waiting, InFlight string
 	NextAt            time.Time // zero if unknown
+	First             int64     // the first job that waits in an ordered limit; 0 if there is none
+	WaitingFor        string    // what holds it back
 	Self              string    // the address of the live part
 	Notice            string
 }

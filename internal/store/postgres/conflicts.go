@@ -328,7 +328,8 @@ func freeKeys(unended []*job.Job) []query {
 }
 
 // releaseFollowers stores the queue items of the jobs that wait for jobs which
-// have ended. held_due makes their places in the lines of limits go with them.
+// have ended. held_due makes their places in the lines of limits go with them. These
+// count in the order of the limits from now on.
 func releaseFollowers(t *tx, ended []*job.Job) []query {
 	if len(ended) == 0 {
 		return nil
@@ -337,6 +338,7 @@ func releaseFollowers(t *tx, ended []*job.Job) []query {
 		sql: `WITH w AS (SELECT j.account, j.number, j.lane, j.revision, greatest(j.due_at, $3) AS due FROM unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 				JOIN jobs j ON j.account = u.account AND j.follows = u.number WHERE j.state <= 2 FOR NO KEY UPDATE OF j),
 			released AS (UPDATE jobs j SET follows = NULL, lane = NULL, due_at = w.due FROM w WHERE j.account = w.account AND j.number = w.number),
+			places AS (UPDATE limit_items i SET due = w.due FROM w WHERE i.account = w.account AND i.number = w.number),
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt, revision, held_due) SELECT due, 0, number, account, lane, 0, revision, due FROM w)
 			SELECT due, number, account, lane, revision FROM w`,
 		args: []any{

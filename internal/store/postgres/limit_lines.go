@@ -37,11 +37,12 @@ func linesOf(j *job.Job) []lineEntry {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	entries := entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
 	if j.Follows != 0 {
-		entries[0].first, entries[0].expires = false, time.Time{}
+		entries := entriesOf(j.Owner.Number, j.Number, j.ID, store.HeldDue(due), time.Time{}, keys, len(keys))
+		entries[0].first = false
+		return entries
 	}
-	return entries
+	return entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
 }
 
 func entriesOf(account, number int64, id uuid.UUID, due, expires time.Time, keys []string, named int) []lineEntry {
@@ -80,7 +81,7 @@ func keepLimits(items []awaiting) []query {
 	}
 	return []query{{
 		sql: `INSERT INTO limit_items (account, number, key, state, due, named)
-			SELECT u.account, u.number, u.key, 2, u.due, u.named
+			SELECT u.account, u.number, u.key, 3, u.due, u.named
 			FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[]) AS u (account, number, key, due, named)
 			JOIN limits l ON l.account = u.account AND l.key = u.key AND NOT l.Deleted ON CONFLICT DO NOTHING`,
 		args: []any{accounts, numbers, keys, due, named},
@@ -114,8 +115,8 @@ func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
 		wakes = append(wakes, store.LimitWake{LimitKey: key, At: at})
 	}
 	return append([]query{{
-		sql: `INSERT INTO limit_items (account, number, key, state, due, named, expires)
-			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named, u.expires
+		sql: `INSERT INTO limit_items (account, number, key, state, due, named, expires, kept)
+			SELECT u.account, j.number, u.key, u.first::int, u.due, u.named, u.expires, j.state = 2
 			FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::boolean[], $5::bigint[], $6::boolean[], $7::bigint[]) AS u (account, id, key, first, due, named, expires)
 			JOIN jobs j ON j.account = u.account AND j.id = u.id ON CONFLICT DO NOTHING`,
 		args: []any{
@@ -314,6 +315,10 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 			return t.commit()
 		}
 		plan := store.PlanLine(&p, l.needs, l.states, t.now)
+		if l.skipped && plan.Next.IsZero() {
+			plan.Next = t.now.Add(store.LimitLocked)
+			plan.WakeAt = plan.Next
+		}
 		passed = plan.LimitPassed
 		return t.commit(l.writes(t, &plan)...)
 	})
@@ -328,15 +333,30 @@ type line struct {
 	needs  []limit.Item
 	rows   map[string]*records.LimitRow
 	states map[string]*limit.State
+	// skipped is set if the line is ordered and begins behind these items with one that
+	// another transaction has locked.
+	skipped bool
+}
+
+// firstOf are the first items of a key's ($2) line of an account ($1): up to $3 that keep
+// their places, and as many others.
+const firstOf = `(SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND kept ORDER BY due, number LIMIT $3)
+	UNION ALL (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND NOT kept ORDER BY due, number LIMIT $3)`
+
+// lined is an item of a line.
+type lined struct {
+	store.QueueKey
+	need   limit.Item
+	locked bool
 }
 
 // read reads the first items of the line, and locks the limits that they need
 // and then the items. Other transactions lock items first, so an item that is
-// locked is left for the next pass.
+// locked is left for the next pass, and in an ordered line those behind it.
 func (l *line) read(t *tx) error {
 	keys := []string{l.Key}
 	err := t.run(query{
-		sql: `SELECT DISTINCT k.key FROM (SELECT account, number FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
+		sql: `SELECT DISTINCT k.key FROM (` + firstOf + `) i
 			JOIN limit_items k ON k.account = i.account AND k.number = i.number`,
 		args: []any{l.Account, l.Key, l.Limit},
 		row: func(rows pgx.Rows) error {
@@ -354,42 +374,108 @@ func (l *line) read(t *tx) error {
 	l.rows, l.states = map[string]*records.LimitRow{}, map[string]*limit.State{}
 	err = t.run(readLimits(func(r *records.LimitRow) {
 		l.rows[r.Key], l.states[r.Key] = r, r.State(0)
-	}, `WHERE account = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.Account, keys), query{
-		sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states),
-	}, query{
-		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
-			FROM (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 ORDER BY due, number LIMIT $3) i
-			JOIN runs r ON r.due = i.due + $4 AND r.kind = 0 AND r.number = i.number AND r.account = i.account
-			WHERE r.node = 0 ORDER BY i.due, i.number FOR UPDATE OF r SKIP LOCKED`,
-		args: []any{l.Account, l.Key, l.Limit, store.HeldDue(time.UnixMicro(0)).UnixMicro()},
-		row:  func(rows pgx.Rows) error { return l.readItem(rows, keys) },
-	})
-	return err
-}
-
-func (l *line) readItem(rows pgx.Rows, locked []string) error {
-	var ref store.QueueKey
-	var own time.Time
-	var keys string
-	if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&own}, &keys); err != nil {
+	}, `WHERE account = $1 AND key = ANY($2) ORDER BY key FOR UPDATE`, l.Account, keys))
+	if own := l.rows[l.Key]; err != nil || own == nil {
 		return err
 	}
-	need := limit.Item{Due: own, Keys: strings.Fields(keys)}
-	for _, key := range need.Keys {
-		if !slices.Contains(locked, key) {
-			return errRetry // it has joined the line since
+	ordered := l.rows[l.Key].Ordered
+	queries := []query{{sql: countInFlight(`(SELECT unnest($2::text[]))`), args: []any{l.Account, keys}, row: readInFlight(l.states)}}
+	if ordered && len(l.Starts) > 0 {
+		queries = append(queries, l.started())
+	}
+	var inOrder []*records.LimitRow
+	for _, r := range l.rows {
+		if r.Ordered {
+			inOrder = append(inOrder, r)
 		}
 	}
-	l.items, l.own, l.needs = append(l.items, ref), append(l.own, own), append(l.needs, need)
+	orders, set := orderOf(inOrder, l.states)
+	items, err := l.readItems(t, append(queries, orders...), keys)
+	if err != nil {
+		return err
+	}
+	set()
+	for _, item := range items {
+		if !item.locked {
+			if l.skipped = ordered; ordered {
+				break
+			}
+			continue
+		}
+		l.items, l.own, l.needs = append(l.items, item.QueueKey), append(l.own, item.need.Due), append(l.needs, item.need)
+	}
 	return nil
+}
+
+// started notes which attempts under an ordered limit have started.
+func (l *line) started() query {
+	return query{
+		sql:  `UPDATE limit_items SET state = 3 WHERE account = (SELECT $1::bigint) AND key = $2 AND number = ANY($3) AND state = 2`,
+		args: []any{l.Account, l.Key, column(l.Starts, func(s *store.LimitStart) int64 { return s.Job })},
+	}
+}
+
+// readItems runs queries, then reads the first items of the line; see store.InOrder.
+// Their limits must be those with the keys that are locked.
+func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error) {
+	var kept, others []lined
+	places := map[int64]int{}
+	err := t.run(append(queries, query{
+		sql:  `SELECT i.number, i.due, i.kept FROM (` + firstOf + `) i ORDER BY i.due, i.number`,
+		args: []any{l.Account, l.Key, l.Limit},
+		row: func(rows pgx.Rows) error {
+			item := lined{}
+			err := rows.Scan(&item.need.Number, timeOf{&item.need.Due}, &item.need.Kept)
+			if item.need.Kept {
+				kept = append(kept, item)
+			} else {
+				others = append(others, item)
+			}
+			return err
+		},
+	})...)
+	if err != nil {
+		return nil, err
+	}
+	items := store.InOrder(kept, others, l.rows[l.Key].Ordered, func(i *lined) limit.Place { return limit.Place{Due: i.need.Due, Number: i.need.Number} }, l.Limit)
+	for i := range items {
+		places[items[i].need.Number] = i
+	}
+	err = t.run(query{
+		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due, (SELECT string_agg(k.key, ' ') FROM limit_items k WHERE k.account = i.account AND k.number = i.number)
+			FROM (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND number = ANY($3) OFFSET 0) i
+			JOIN runs r ON r.due = i.due + $4 AND r.kind = 0 AND r.number = i.number AND r.account = i.account
+			WHERE r.node = 0 ORDER BY i.due, i.number FOR UPDATE OF r SKIP LOCKED`,
+		args: []any{l.Account, l.Key, slices.Collect(maps.Keys(places)), store.HeldDue(time.UnixMicro(0)).UnixMicro()},
+		row: func(rows pgx.Rows) error {
+			var ref store.QueueKey
+			var due time.Time
+			var needs string
+			if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&due}, &needs); err != nil {
+				return err
+			}
+			item := &items[places[ref.Number]]
+			if !due.Equal(item.need.Due) {
+				return errRetry // it has moved since
+			}
+			item.QueueKey, item.need.Keys, item.locked = ref, strings.Fields(needs), true
+			for _, key := range item.need.Keys {
+				if !slices.Contains(keys, key) {
+					return errRetry // it has joined the line since
+				}
+			}
+			return nil
+		},
+	})
+	return items, err
 }
 
 // writes returns what a plan stores.
 func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	var granted, moved []lineMove
 	var to []string
-	for i, d := range plan.Decisions {
-		m := lineMove{QueueKey: l.items[i], to: d.At, startBy: d.Until, own: l.own[i]}
+	for _, d := range plan.Decisions {
+		m := lineMove{QueueKey: l.items[d.Item], to: d.At, startBy: d.Until, own: l.own[d.Item]}
 		if !d.Grant {
 			moved, to = append(moved, m), append(to, d.MoveTo)
 			continue

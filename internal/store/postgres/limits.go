@@ -41,7 +41,7 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 	}
 	waits := map[string]bool{}
 	var keys []string
-	states := map[string]*limit.State{}
+	states, ordered := map[string]*limit.State{}, []*records.LimitRow{}
 	of := `(SELECT i.key FROM limit_items i WHERE i.account = (SELECT $1::bigint) AND i.number = $2)`
 	err = s.readAs(ctx, pages, query{
 		sql: `SELECT key, state = 1 FROM limit_items WHERE account = (SELECT $1::bigint) AND number = $2`, args: []any{owner.Number, j.Number},
@@ -53,19 +53,43 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 			keys, waits[key] = append(keys, key), waiting
 			return err
 		},
-	}, readLimits(func(l *records.LimitRow) { states[l.Key] = l.State(0) }, `WHERE account = $1 AND key IN `+of, owner.Number, j.Number), query{
+	}, readLimits(func(l *records.LimitRow) {
+		if states[l.Key] = l.State(0); l.Ordered {
+			ordered = append(ordered, l)
+		}
+	}, `WHERE account = $1 AND key IN `+of, owner.Number, j.Number), query{
 		sql: countInFlight(of), args: []any{owner.Number, j.Number}, row: readInFlight(states),
 	})
+	if err == nil && len(ordered) > 0 {
+		queries, set := orderOf(ordered, states)
+		if err = s.readAs(ctx, pages, queries...); err == nil {
+			set()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return store.Holding(job.LimitsNamed(j.Args), keys, states, waits, now), nil
 }
 
+// orderOf returns queries that read the order of limits, and a function that sets it in
+// their states.
+func orderOf(limits []*records.LimitRow, states map[string]*limit.State) (queries []query, set func()) {
+	orders := make([]records.LimitOrder, len(limits))
+	for i, l := range limits {
+		queries = append(queries, ofRecord(orders[i].Read(l.Account, &l.Limit)))
+	}
+	return queries, func() {
+		for i, l := range limits {
+			orders[i].Set(states[l.Key])
+		}
+	}
+}
+
 // countInFlight counts the attempts that are granted or under way, for those
 // limits of an account ($1), with keys of a list, that bound them.
 func countInFlight(list string) string {
-	return `SELECT k.key, (SELECT count(*) FROM (SELECT FROM limit_items i WHERE i.account = l.account AND i.key = k.key AND i.state = 2 LIMIT l.parallel) n)
+	return `SELECT k.key, (SELECT count(*) FROM (SELECT FROM limit_items i WHERE i.account = l.account AND i.key = k.key AND i.state >= 2 LIMIT l.parallel) n)
 		FROM ` + list + ` k (key) CROSS JOIN LATERAL (SELECT account, parallel FROM limits
 			WHERE account = (SELECT $1::bigint) AND key = k.key AND parallel > 0 OFFSET 0) l`
 }

@@ -35,6 +35,7 @@ var Limits = Table[LimitRow]{
 		{"per", func(l *LimitRow) any { return &l.Per }},
 		{"parallel", func(l *LimitRow) any { return &l.Parallel }},
 		{"paused", func(l *LimitRow) any { return &l.Paused }},
+		{"ordered", func(l *LimitRow) any { return &l.Ordered }},
 		{"deleted", func(l *LimitRow) any { return &l.Deleted }},
 		{"starts", func(l *LimitRow) any { return &startsOf{to: &l.Starts} }},
 		{"wake_at", func(l *LimitRow) any { return &l.WakeAt }},
@@ -95,8 +96,9 @@ func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*s
 	now := r.engine.Now()
 	var found []*LimitRow
 	use := &store.LimitUse{}
-	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), Query{
-		SQL: `SELECT (SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state = 2 LIMIT $4) a),
+	var order LimitOrder
+	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), order.Read(owner.Number, &store.Limit{Key: key, Limit: limit.Limit{Parallel: limit.MaxParallel}}), Query{
+		SQL: `SELECT (SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state >= 2 LIMIT $4) a),
 			(SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 AND due <= $3 LIMIT $4) b)`,
 		Args: []any{owner.Number, key, now, store.MaxLimitCount}, Row: into(&use.InFlight, &use.Waiting),
 	})
@@ -107,7 +109,12 @@ func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*s
 		return nil, fault.NoSuch("limit")
 	}
 	use.Record = found[0].Limit
-	use.NextAt, _ = found[0].State(use.InFlight).Earliest(now)
+	state := found[0].State(use.InFlight)
+	if use.Ordered {
+		order.Set(state)
+		use.First = order.job(state)
+	}
+	use.NextAt, _ = state.Earliest(now)
 	return use, nil
 }
 

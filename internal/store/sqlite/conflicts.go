@@ -246,6 +246,9 @@ func (t *tx) releaseFollower(ended *job.Job) error {
 	if err := t.exec(`UPDATE jobs SET follows = NULL, lane = NULL, due_at = ? WHERE number = ?`, next.Due, next.Number); err != nil {
 		return fmt.Errorf("releasing a job that waits for another: %w", err)
 	}
+	if err := t.showPlaces(next); err != nil {
+		return err
+	}
 	return t.insertItem(*next, 0)
 }
 

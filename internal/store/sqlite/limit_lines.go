@@ -18,7 +18,7 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 		return nil
 	}
 	if j.Follows != 0 {
-		return t.takePlaces(j.Owner.Number, j.Number, j.DueAt, time.Time{}, keys, len(keys), -1)
+		return t.takePlaces(j.Owner.Number, j.Number, store.HeldDue(j.DueAt), time.Time{}, keys, len(keys), -1)
 	}
 	due, _ := store.OwnDue(j.DueAt)
 	return t.enterLine(j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys))
@@ -45,12 +45,24 @@ func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []str
 func (t *tx) takePlaces(account, number int64, due, expires time.Time, keys []string, named, line int) error {
 	t.store.limited.Store(true)
 	for i, key := range keys {
-		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires, kept) VALUES (?, ?2, ?, ?, ?, ?, ?, coalesce((SELECT state = 2 FROM jobs WHERE number = ?2), 0)) ON CONFLICT DO NOTHING`,
 			account, number, key, i == line, due, i < named, expires)
 		if err != nil {
 			return fmt.Errorf("entering the line of a limit: %w", err)
 		}
 		expires = time.Time{} // only the first row has it
+	}
+	return nil
+}
+
+// showPlaces lets a job that was released count in the order of its limits. It waits in
+// no line until its item is read for firing.
+func (t *tx) showPlaces(item *store.QueueKey) error {
+	if !t.store.limited.Load() {
+		return nil
+	}
+	if err := t.exec(`UPDATE limit_items SET due = ? WHERE account = ? AND number = ?`, item.Due, item.Account, item.Number); err != nil {
+		return fmt.Errorf("entering the order of a limit: %w", err)
 	}
 	return nil
 }
@@ -62,7 +74,7 @@ func (t *tx) keepLimits(j *job.Job) error {
 	}
 	keys, named := store.LimitsNeeded(j)
 	for i, key := range keys {
-		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) SELECT account, ?, key, 2, ?, ? FROM limits
+		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named) SELECT account, ?, key, 3, ?, ? FROM limits
 			WHERE account = ? AND key = ? AND NOT deleted ON CONFLICT DO NOTHING`, j.Number, j.DueAt, i < named, j.Owner.Number, key)
 		if err != nil {
 			return fmt.Errorf("keeping a job's place under a limit: %w", err)
@@ -182,7 +194,7 @@ func (t *tx) moveHeld(number int64, from, to, startBy, own time.Time) error {
 // returnStart returns the start of a granted item that was not used.
 func (t *tx) returnStart(account, number int64, until time.Time) error {
 	var keys []string
-	err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ? AND state = 2`, func(stmt *sqlite.Stmt) error {
+	err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ? AND state >= 2`, func(stmt *sqlite.Stmt) error {
 		keys = append(keys, stmt.ColumnText(0))
 		return nil
 	}, account, number)
@@ -232,24 +244,33 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 // lined is an item of a line.
 type lined struct {
 	store.QueueKey
-	own time.Time
+	own  time.Time
+	kept bool
 }
 
-// line reads the first items of a line, with their keys.
-func (t *tx) line(key store.LimitKey, most int) (items []lined, needs []limit.Item, err error) {
-	err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
-		WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`, func(stmt *sqlite.Stmt) error {
-		c := &columns{stmt: stmt}
-		l := lined{}
-		l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time()
-		items = append(items, l)
-		return nil
-	}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
+// line reads the first items of a line, with their keys; see store.InOrder.
+func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, needs []limit.Item, err error) {
+	read := func(which string) (found []lined, err error) {
+		err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due, i.kept FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
+			WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND `+which+` AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`, func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			l := lined{}
+			l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own, l.kept = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time(), c.int() != 0
+			found = append(found, l)
+			return nil
+		}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
+		return found, err
+	}
+	kept, err := read(`i.kept`)
 	if err != nil {
 		return nil, nil, err
 	}
+	if items, err = read(`NOT i.kept`); err != nil {
+		return nil, nil, err
+	}
+	items = store.InOrder(kept, items, ordered, func(l *lined) limit.Place { return limit.Place{Due: l.own, Number: l.Number} }, most)
 	for _, l := range items {
-		need := limit.Item{Due: l.own}
+		need := limit.Item{Due: l.own, Number: l.Number, Kept: l.kept}
 		err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ?`, func(stmt *sqlite.Stmt) error {
 			need.Keys = append(need.Keys, stmt.ColumnText(0))
 			return nil
@@ -267,7 +288,16 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 	if p.Defer > 0 {
 		return store.LimitPassed{}, t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(p.Defer), p.Account, p.Key)
 	}
-	items, needs, err := t.line(p.LimitKey, p.Limit)
+	ordered, err := t.ordered(p.LimitKey)
+	if err != nil {
+		return store.LimitPassed{}, err
+	}
+	if ordered {
+		if err := t.started(p); err != nil {
+			return store.LimitPassed{}, err
+		}
+	}
+	items, needs, err := t.line(p.LimitKey, ordered, p.Limit)
 	if err != nil {
 		return store.LimitPassed{}, err
 	}
@@ -276,8 +306,8 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 		return store.LimitPassed{}, err
 	}
 	plan := store.PlanLine(p, needs, states, t.now)
-	for i, d := range plan.Decisions {
-		l := &items[i]
+	for _, d := range plan.Decisions {
+		l := &items[d.Item]
 		if d.Grant {
 			err = t.grant(l, d)
 		} else {
@@ -302,6 +332,25 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 		}
 	}
 	return plan.LimitPassed, t.endPass(p, plan.WakeAt, rows[p.Key].Deleted)
+}
+
+// ordered reports whether a limit is ordered.
+func (t *tx) ordered(key store.LimitKey) (ordered bool, err error) {
+	err = t.query(`SELECT ordered FROM limits WHERE account = ? AND key = ?`, func(stmt *sqlite.Stmt) error {
+		ordered = stmt.ColumnBool(0)
+		return nil
+	}, key.Account, key.Key)
+	return ordered, err
+}
+
+// started notes which attempts under an ordered limit have started.
+func (t *tx) started(p *store.LimitPass) error {
+	for _, s := range p.Starts {
+		if err := t.exec(`UPDATE limit_items SET state = 3 WHERE account = ? AND number = ? AND key = ? AND state = 2`, p.Account, s.Job, p.Key); err != nil {
+			return fmt.Errorf("noting the start of an attempt: %w", err)
+		}
+	}
+	return nil
 }
 
 // endPass stores when the line is planned next. A limit that is deleted goes

@@ -55,7 +55,7 @@ func (t *tx) wake(account int64, key string, at time.Time) {
 
 // inFlight counts the attempts that are granted or under way, up to a number.
 func (t *tx) inFlight(account int64, key string, most int) (n int, err error) {
-	err = t.query(`SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = ? AND key = ? AND state = 2 LIMIT ?)`, func(stmt *sqlite.Stmt) error {
+	err = t.query(`SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = ? AND key = ? AND state >= 2 LIMIT ?)`, func(stmt *sqlite.Stmt) error {
 		n = stmt.ColumnInt(0)
 		return nil
 	}, account, key, most)
@@ -123,6 +123,13 @@ func (t *tx) limitStates(account int64, keys []string) (map[string]*limit.State,
 				return nil, nil, err
 			}
 			state.InFlight = n
+		}
+		if r.Ordered {
+			var order records.LimitOrder
+			if err := t.Run(order.Read(account, &r.Limit)); err != nil {
+				return nil, nil, err
+			}
+			order.Set(state)
 		}
 		rows[key], states[key] = r, state
 	}

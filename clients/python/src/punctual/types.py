@@ -1607,6 +1607,10 @@ class NewLimit(TypedDict, total=False):
     rate: Optional[NewLimitRate]
     # How many attempts may be under way at once; null for any number.
     parallel: Optional[int]
+    # Whether attempts start in the order of their jobs' due times, then of their
+    # creation. A job that waits for a retry keeps its place of `parallel` until it
+    # is final. A limit with a key that begins with `host:` can't be ordered.
+    ordered: Optional[bool]
     # Holds everything back until it is lifted.
     paused: Optional[bool]
 
@@ -1627,6 +1631,8 @@ class Limit(TypedDict):
     rate: Optional[LimitRate]
     # How many attempts may be under way at once; null for any number.
     parallel: Optional[int]
+    # Whether attempts start in the order of their jobs' due times, then of their creation.
+    ordered: bool
     # Whether everything is held back.
     paused: bool
 
@@ -1650,6 +1656,13 @@ class LimitUseAnswerDataRate(TypedDict):
     per: float
 
 
+class LimitUseAnswerDataFirst(TypedDict):
+    # The job.
+    job_id: int
+    # What holds it back at this moment; empty if it is not due.
+    waiting_for: List[str]
+
+
 class LimitUseAnswerData(TypedDict):
     # What jobs name it by.
     key: str
@@ -1657,6 +1670,8 @@ class LimitUseAnswerData(TypedDict):
     rate: Optional[LimitUseAnswerDataRate]
     # How many attempts may be under way at once; null for any number.
     parallel: Optional[int]
+    # Whether attempts start in the order of their jobs' due times, then of their creation.
+    ordered: bool
     # Whether everything is held back.
     paused: bool
     # How many due jobs wait in its line, up to 100,000.
@@ -1665,6 +1680,8 @@ class LimitUseAnswerData(TypedDict):
     in_flight: int
     # When the next attempt may start; null while it is paused or `parallel` attempts are under way.
     next_at: Optional[KeyTime]
+    # The first job that waits in an ordered limit, due or not; null if none does, or if the limit is not ordered.
+    first: Optional[LimitUseAnswerDataFirst]
 
 
 class LimitUseAnswer(TypedDict):
