@@ -244,7 +244,7 @@ func (p *http2Pool) prewarm(to route, recent bool) {
 	})
 	p.openings.all.Go(func() {
 		var conn *targetConn
-		err := p.openings.run(func(ctx context.Context) (err error) {
+		err := p.openings.run(to.party.Account, func(ctx context.Context) (err error) {
 			begun()
 			conn, err = p.open(ctx, to)
 			return err

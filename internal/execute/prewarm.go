@@ -50,7 +50,7 @@ func (c *Client) fill(want ahead, check bool) {
 			c.fill(want, false)
 		})
 	case h.open == h.opening && want.n > 1:
-		if h.open == 0 && s.mayOpenAhead(to) {
+		if h.open == 0 && c.mayOpenAhead(to) {
 			c.openAhead(want, func() { c.fillUp(want) })
 		}
 	default:
@@ -74,7 +74,7 @@ func (c *Client) openRest(want ahead, h *poolHost) {
 	if want.recent {
 		have = h.opening + h.unused()
 	}
-	for ; have < want.n && c.conns.mayOpenAhead(want.to); have++ {
+	for ; have < want.n && c.mayOpenAhead(want.to); have++ {
 		c.openAhead(want, nil)
 	}
 }
@@ -90,11 +90,44 @@ func (h *poolHost) unused() (n int) {
 }
 
 // mayOpenAhead reports whether less has been opened ahead and not been used than may
-// be idle, of the account and of all: more would only replace it. Called
-// with mu held.
-func (s *connSet) mayOpenAhead(to route) bool {
-	account := s.holders[to.party.Account]
-	return s.kept.ahead < s.mostAll && (account == nil || account.ahead < s.mostAccount)
+// be idle, of the account and of all: more would only replace it. If it is too much in
+// all, an account with more than this one loses a connection. Called with conns.mu held.
+func (c *Client) mayOpenAhead(to route) bool {
+	s, own := c.conns, 0
+	if h := s.holders[to.party.Account]; h != nil {
+		own = h.ahead
+	}
+	if s.kept.ahead < s.mostAll || own >= s.mostAccount {
+		return own < s.mostAccount
+	}
+	spare := s.spareAhead(own + 1)
+	if spare == nil {
+		return false
+	}
+	s.endLocked(spare)
+	s.use(spare)
+	c.openings.all.Go(func() { _ = spare.Close() })
+	return true
+}
+
+// spareAhead returns the connection opened ahead that has been idle for longest, of the
+// account that has the most of them; nil if that has no more than own.
+func (s *connSet) spareAhead(own int) *targetConn {
+	var most *holder
+	for _, h := range s.ranking {
+		if h.ahead > own && (most == nil || h.ahead > most.ahead) {
+			most = h
+		}
+	}
+	if most == nil {
+		return nil
+	}
+	for e := most.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*targetConn); c.kept != nil && c.kept.ahead && !c.kept.busy {
+			return c
+		}
+	}
+	return nil
 }
 
 // openAhead opens a connection in a goroutine and then calls opened, which may be
@@ -105,7 +138,7 @@ func (c *Client) openAhead(want ahead, opened func()) {
 	c.conns.addAhead(to, 1)
 	c.openings.all.Go(func() {
 		var conn *targetConn
-		err := c.openings.run(func(ctx context.Context) (err error) {
+		err := c.openings.run(to.party.Account, func(ctx context.Context) (err error) {
 			conn, err = c.open(ctx, to)
 			return err
 		})

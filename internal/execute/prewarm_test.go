@@ -8,9 +8,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -197,4 +199,63 @@ func TestDo_SendsACancelledRequestOnce(t *testing.T) {
 		t.Errorf("%d requests were made, want 1", got)
 	}
 	awaitWarm(t, c, 0)
+}
+
+// Two accounts that open connections ahead without using them leave room to a third.
+func TestPrewarm_AccountsDisplaceNoneOfOthers(t *testing.T) {
+	url, _ := scripted(t, func(r turn) bool { r.say(okay); return true })
+	c := New(Config{Targets: anywhere(), RootCAs: authority().pool, MaxConnsIdle: 6, MaxConnsIdleAll: 8})
+	t.Cleanup(c.Close)
+	ahead := func(account int64) int {
+		c.conns.mu.Lock()
+		defer c.conns.mu.Unlock()
+		if h := c.conns.holders[account]; h != nil && h.idle.Len() == h.ahead {
+			return h.ahead
+		}
+		return 0
+	}
+	warm := func(account int64, n, want int) {
+		t.Helper()
+		c.Prewarm(Party{Account: account}, url, n, false)
+		eventually(t, func() string {
+			if got := ahead(account); got != want {
+				return "account " + strconv.FormatInt(account, 10) + " has " + strconv.Itoa(got) + " connections, want " + strconv.Itoa(want)
+			}
+			return ""
+		})
+	}
+	warm(1, 6, 6)
+	warm(2, 2, 2)
+	warm(3, 2, 2)
+	if a, b := ahead(1), ahead(2); a != 4 || b != 2 {
+		t.Errorf("the others have %d and %d connections, want 4 and 2", a, b)
+	}
+	c.Prewarm(Party{Account: 1}, url, 6, false)
+	c.openings.all.Wait()
+	if own, b, d := ahead(1), ahead(2), ahead(3); own != 4 || b != 2 || d != 2 {
+		t.Errorf("the accounts have %d, %d and %d connections, want 4, 2 and 2", own, b, d)
+	}
+}
+
+// Targets that don't shake hands hold half of the slots for one account at most.
+func TestOpenings_AnAccountLeavesSlotsToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOpenings()
+		defer o.close()
+		for range 10 * openingAtOnce {
+			o.all.Go(func() {
+				_ = o.run(1, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := o.run(2, func(context.Context) error { return nil }); err != nil || time.Since(began) > 0 {
+			t.Errorf("another account got its slot after %s: %v", time.Since(began), err)
+		}
+		o.end()
+		o.all.Wait()
+		if n := len(o.each); n != 0 {
+			t.Errorf("%d accounts are left", n)
+		}
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+
+	"github.com/punctual-dev/punctual/internal/fair"
 )
 
 const (
@@ -22,22 +24,26 @@ var errLongChain = errors.New("certificates too long")
 
 // sessionCache keeps TLS sessions by party, address and port. crypto/tls keeps them
 // by server name, which would offer one port's ticket to another port's server.
-type sessionCache struct{ all tls.ClientSessionCache }
+// An account displaces its own, not those of others.
+type sessionCache struct {
+	all *fair.Cache[string, *tls.ClientSessionState]
+}
 
 func newSessionCache() sessionCache {
-	return sessionCache{tls.NewLRUClientSessionCache(tlsSessions)}
+	return sessionCache{fair.NewCache[string, *tls.ClientSessionState](tlsSessions)}
 }
 
 func (s sessionCache) of(c *targetConn) *sessions {
 	party := c.route.party
-	return &sessions{all: s.all, prefix: fmt.Sprint(party.Account, " ", party.Purpose, " ", c.at, " ")}
+	return &sessions{all: s.all, account: party.Account, prefix: fmt.Sprint(party.Account, " ", party.Purpose, " ", c.at, " ")}
 }
 
 // sessions is the cache of one party, address and port.
 type sessions struct {
-	all    tls.ClientSessionCache
-	prefix string
-	large  bool // the certificates are too long to be kept
+	all     *fair.Cache[string, *tls.ClientSessionState]
+	account int64
+	prefix  string
+	large   bool // the certificates are too long to be kept
 	// missing is called when there is no session. One may have arrived over another
 	// connection and not have been read yet.
 	missing func()
@@ -55,12 +61,14 @@ func (s *sessions) Get(key string) (*tls.ClientSessionState, bool) {
 
 // Put implements tls.ClientSessionCache.
 func (s *sessions) Put(key string, session *tls.ClientSessionState) {
-	if session != nil {
-		if ticket, _, err := session.ResumptionState(); err != nil || s.large || len(ticket) > maxTicket {
-			return
-		}
+	if session == nil {
+		s.all.Delete(s.prefix + key)
+		return
 	}
-	s.all.Put(s.prefix+key, session)
+	if ticket, _, err := session.ResumptionState(); err != nil || s.large || len(ticket) > maxTicket {
+		return
+	}
+	s.all.Put(s.account, s.prefix+key, session, 1)
 }
 
 // verify is a VerifyConnection of tls.Config. It runs before any session is

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,4 +90,19 @@ func TestLongCertificates(t *testing.T) {
 		t.Errorf("got message %q", f.Message)
 	}
 	awaitNoConns(t, c)
+}
+
+// Accounts with many sessions displace their own.
+func TestSessions_AnAccountDisplacesNoneOfOthers(t *testing.T) {
+	url, conns, resumed := hosting(t, certificate(t, nil))
+	c := newClient(t)
+	victim := parties[0]
+	answered(t, c, victim.of(get(url)))
+	for i := range 3 * tlsSessions {
+		c.sessions.all.Put(int64(100+i%2), strconv.Itoa(i), nil, 1)
+	}
+	answered(t, c, victim.of(get(url)))
+	if conns.Load() != 2 || resumed.Load() != 1 {
+		t.Errorf("%d of %d connections resumed a session, want 1 of 2", resumed.Load(), conns.Load())
+	}
 }

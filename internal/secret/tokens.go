@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/fair"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 )
@@ -29,9 +30,10 @@ const (
 	maxLife     = 24 * time.Hour
 	// maxToken is the greatest length of a token, in bytes.
 	maxToken = 16 << 10
-	// maxTokens and maxTokenBytes bound the tokens in memory.
-	maxTokens     = 4096
+	// maxTokenBytes bounds the tokens in memory, of which a short one counts as
+	// leastToken: 4,096 at most.
 	maxTokenBytes = 16 << 20
+	leastToken    = 4 << 10
 )
 
 // tokenKey identifies a version of a secret.
@@ -48,9 +50,9 @@ type tokens struct {
 	now    func() time.Time
 	log    *slog.Logger
 
+	// kept are the tokens. An account displaces its own, not those of others.
+	kept    *fair.Cache[tokenKey, token]
 	mu      sync.Mutex
-	kept    map[tokenKey]token
-	bytes   int
 	flights map[tokenKey]*flight
 	under   sync.WaitGroup
 	ctx     context.Context
@@ -71,7 +73,7 @@ type flight struct {
 
 func (t *tokens) open(c Config) {
 	t.client, t.now, t.log = c.Client, c.Now, c.Log
-	t.kept, t.flights = map[tokenKey]token{}, map[tokenKey]*flight{}
+	t.kept, t.flights = fair.NewCache[tokenKey, token](maxTokenBytes), map[tokenKey]*flight{}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 }
 
@@ -82,15 +84,14 @@ func (t *tokens) close() {
 
 // known returns the token that is kept for a secret; "" if there is none.
 func (t *tokens) known(key tokenKey) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.kept[key].text
+	kept, _ := t.kept.Get(key)
+	return kept.text
 }
 
 // get returns a token that is not stale: one that is kept, or else a new one.
 func (t *tokens) get(ctx context.Context, key tokenKey, c *credentials, stale string) (string, error) {
 	t.mu.Lock()
-	if kept, ok := t.kept[key]; ok && kept.text != stale && t.now().Before(kept.until) {
+	if kept, ok := t.kept.Get(key); ok && kept.text != stale && t.now().Before(kept.until) {
 		t.mu.Unlock()
 		return kept.text, nil
 	}
@@ -135,27 +136,12 @@ func (t *tokens) fly(key tokenKey, c *credentials, f *flight) {
 	f.err = err
 }
 
-// keep keeps a token. Called with mu held.
 func (t *tokens) keep(key tokenKey, fresh token) {
-	t.forget(key)
 	if !t.now().Before(fresh.until) {
+		t.kept.Delete(key)
 		return
 	}
-	t.kept[key] = fresh
-	t.bytes += len(fresh.text)
-	for other := range t.kept {
-		if len(t.kept) <= maxTokens && t.bytes <= maxTokenBytes {
-			return
-		}
-		if other != key {
-			t.forget(other)
-		}
-	}
-}
-
-func (t *tokens) forget(key tokenKey) {
-	t.bytes -= len(t.kept[key].text)
-	delete(t.kept, key)
+	t.kept.Put(key.account, key, fresh, max(leastToken, int64(len(fresh.text))))
 }
 
 // fetch exchanges credentials for a token. As most servers do, it first sends

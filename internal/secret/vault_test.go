@@ -480,12 +480,23 @@ func TestTokens_AreBoundedInMemory(t *testing.T) {
 	for i := range 3000 {
 		tk.keep(tokenKey{account: int64(i)}, token{strings.Repeat("x", maxToken), time.Now().Add(time.Hour)})
 	}
-	sum := 0
-	for _, kept := range tk.kept {
-		sum += len(kept.text)
+	if n, bytes := tk.kept.Size(); bytes > maxTokenBytes || n != maxTokenBytes/maxToken {
+		t.Errorf("%d tokens of %d bytes are kept", n, bytes)
 	}
-	if tk.bytes > maxTokenBytes || sum != tk.bytes || len(tk.kept) > maxTokens || len(tk.kept) < 1000 {
-		t.Errorf("%d tokens of %d bytes are kept, counted as %d", len(tk.kept), sum, tk.bytes)
+}
+
+// Accounts with many tokens displace their own.
+func TestTokens_AnAccountDisplacesNoneOfOthers(t *testing.T) {
+	w := newWorld(t, nil)
+	defer w.vault.Close()
+	tk := &w.vault.tokens
+	mine := tokenKey{account: 1, name: "mine"}
+	tk.keep(mine, token{"mine", time.Now().Add(time.Hour)})
+	for i := range 3 * maxTokenBytes / leastToken {
+		tk.keep(tokenKey{account: int64(2 + i%2), version: int64(i)}, token{"x", time.Now().Add(time.Hour)})
+	}
+	if tk.known(mine) != "mine" {
+		t.Error("the token of another account was displaced")
 	}
 }
 
