@@ -126,6 +126,7 @@ var routes = []route{
 		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
 	{"/api/stats", forJobs, map[string]handler{"GET": (*Server).getStats}},
 	{punctuality, forReading, map[string]handler{"GET": (*Server).getPunctuality}},
+	{"/api/rehearse", forReading, map[string]handler{"POST": own((*Server).rehearse)}},
 	{"/api/preview", forReading, map[string]handler{"POST": (*Server).preview}},
 	{completions, open, map[string]handler{"POST": (*Server).complete}},
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},

@@ -301,7 +301,7 @@ func (e *ending) retryAt() (time.Time, bool) {
 	if !e.snapshot.Schedule.Live() {
 		return time.Time{}, false
 	}
-	p := planOf(e.snapshot.Schedule)
+	p := e.plan.of(e.snapshot.Schedule)
 	if p == nil {
 		return at, true
 	}
@@ -323,7 +323,7 @@ func (e *ending) past() pastRun {
 }
 
 // scheduleNext creates the schedule's next run or ends the schedule.
-func (e *ending) scheduleNext() { follow(&e.changes, e.snapshot.Schedule, e.past()) }
+func (e *ending) scheduleNext() { e.plan.of(e.snapshot.Schedule).follow(&e.changes, e.past()) }
 
 // finishJob adds what every outcome stores: the job's new state, the log and
 // the deliveries.

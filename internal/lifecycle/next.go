@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -45,6 +46,15 @@ func planOf(s *job.Schedule) *plan {
 		return nil
 	}
 	return &plan{s, spec, grid}
+}
+
+// of returns the plan of a schedule of which p, which may be nil, was the plan. What was
+// read of the schedule is used again if it has not changed.
+func (p *plan) of(s *job.Schedule) *plan {
+	if p == nil || s == nil || p.ID != s.ID || !p.FirstDue.Equal(s.FirstDue) || !bytes.Equal(p.Args, s.Args) {
+		return planOf(s)
+	}
+	return &plan{s, p.spec, p.grid}
 }
 
 // pastRun is a run that is final.
@@ -218,11 +228,14 @@ func (s skip) log(j *job.Job, at time.Time) job.Log {
 
 // follow adds to c what a final run means for its schedule: its next run, or the
 // schedule's end, and the logs of points without a run of their own.
-func follow(c *store.Changes, s *job.Schedule, r pastRun) {
-	p := planOf(s)
+func follow(c *store.Changes, s *job.Schedule, r pastRun) { planOf(s).follow(c, r) }
+
+// follow is the function follow for a schedule that was read; p may be nil.
+func (p *plan) follow(c *store.Changes, r pastRun) {
 	if p == nil {
 		return
 	}
+	s := p.Schedule
 	if late := p.late(r.Job, r.AttemptedAt); late.Count > 0 {
 		c.Logs = append(c.Logs, skip{late, waitReason(r.held)}.log(r.Job, r.now.Add(time.Microsecond)))
 	}

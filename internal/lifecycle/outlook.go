@@ -107,3 +107,5 @@ func Upcoming(s *job.Schedule, unfinished *job.Job, now time.Time, limit int) []
 	}
 	return due
 }
+
+func skipReason(log *job.Log) string { return rawjson.Text(rawjson.Get(log.Payload, "reason")) }

@@ -11,6 +11,7 @@ type Cron struct {
 	text string
 	zone *time.Location
 	pattern
+	recent *recent // nil if the expression is shared; see Grid.Private
 }
 
 // horizon is how far ahead Next searches, in years. The rarest expressions need a
@@ -67,11 +68,11 @@ func (c *Cron) Next(_, t time.Time) time.Time {
 // nextFixed returns the first tick after an instant, for an expression of fixed
 // times.
 func (c *Cron) nextFixed(after int64) (int64, bool) {
-	reading, ok := c.next(firstUnshown(c.zone, after))
+	reading, ok := c.reading(c.firstUnshown(after))
 	if !ok {
 		return 0, false
 	}
-	return firstShowing(c.zone, reading), true
+	return c.firstShowing(reading), true
 }
 
 // nextWatched returns the first tick after an instant, for an expression that is
@@ -79,8 +80,8 @@ func (c *Cron) nextFixed(after int64) (int64, bool) {
 func (c *Cron) nextWatched(after int64) (int64, bool) {
 	limit := after + horizon*366*secondsPerDay
 	for instant := after + 1; instant < limit; {
-		offset, end := periodAt(c.zone, instant)
-		reading, ok := c.next(instant + offset)
+		offset, end := c.period(instant)
+		reading, ok := c.reading(instant + offset)
 		if !ok {
 			return 0, false
 		}

@@ -78,6 +78,8 @@ type Service struct {
 	batches *batch.Batcher[*Batch, []store.Inserted]
 	exports exports
 	applies turns
+	// rehearsing bounds the rehearsals under way.
+	rehearsing rehearsing
 	// completing has one for each report that is carried out.
 	completing chan struct{}
 }
@@ -98,7 +100,7 @@ func New(config Config) *Service {
 	if config.Random == nil {
 		config.Random = rand.Float64
 	}
-	s := &Service{Config: config, completing: make(chan struct{}, completing)}
+	s := &Service{Config: config, completing: make(chan struct{}, completing), rehearsing: newRehearsing()}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,

@@ -1,0 +1,132 @@
+package rehearse
+
+import (
+	"slices"
+	"time"
+)
+
+// event is when something happens to an actor or, if actor is negative, to the line with
+// the index ^actor.
+type event struct {
+	at      int64 // microseconds since 1970
+	actor   int32
+	version uint32
+}
+
+func (e event) before(f event) bool {
+	if e.at != f.at {
+		return e.at < f.at
+	}
+	return e.actor < f.actor
+}
+
+// queue is a heap of events, the earliest first; those at one time are in the order of
+// their actors.
+type queue struct {
+	events []event
+	lines  []*line
+}
+
+func (q *queue) len() int     { return len(q.events) }
+func (q *queue) first() event { return q.events[0] }
+
+func (q *queue) push(e event) {
+	q.events = append(q.events, e)
+	i := len(q.events) - 1
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(q.events[parent]) {
+			break
+		}
+		q.events[i] = q.events[parent]
+		i = parent
+	}
+	q.events[i] = e
+}
+
+func (q *queue) pop() {
+	n := len(q.events) - 1
+	last := q.events[n]
+	q.events = q.events[:n]
+	if n > 0 {
+		q.down(last)
+	}
+}
+
+// replaceFirst moves the first event to a later time.
+func (q *queue) replaceFirst(at int64) {
+	e := q.events[0]
+	e.at = at
+	q.down(e)
+}
+
+// down puts an event in the place of the first one.
+func (q *queue) down(e event) {
+	i, n := 0, len(q.events)
+	for {
+		child := 4*i + 1
+		if child >= n {
+			break
+		}
+		least := child
+		for k := child + 1; k < min(child+4, n); k++ {
+			if q.events[k].before(q.events[least]) {
+				least = k
+			}
+		}
+		if !q.events[least].before(e) {
+			break
+		}
+		q.events[i] = q.events[least]
+		i = least
+	}
+	q.events[i] = e
+}
+
+// busy finds the minutes in which most runs start, told in order of time.
+type busy struct {
+	at     time.Time // of the latest run
+	minute int64     // minutes since 1970
+	runs   int64
+	top    []Minute
+}
+
+func (b *busy) add(at time.Time) {
+	if minute := floor(at.Unix(), 60); minute != b.minute {
+		b.flush()
+		b.minute = minute
+	}
+	b.at = at
+	b.runs++
+}
+
+// remove takes back the latest runs, which were in one minute.
+func (b *busy) remove(n int) { b.runs -= int64(n) }
+
+// flush considers the minute that is over.
+func (b *busy) flush() {
+	if b.runs == 0 {
+		return
+	}
+	m := Minute{time.Unix(b.minute*60, 0).UTC(), b.runs}
+	b.runs = 0
+	if len(b.top) == maxBusiest && b.top[maxBusiest-1].Runs >= m.Runs {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(b.top, m, func(have, m Minute) int {
+		if have.Runs >= m.Runs {
+			return -1
+		}
+		return 1
+	})
+	b.top = slices.Insert(b.top, i, m)
+	b.top = b.top[:min(len(b.top), maxBusiest)]
+}
+
+func floor(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
