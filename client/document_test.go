@@ -180,6 +180,10 @@ func TestTypes_HaveTheFieldsOfTheDocument(t *testing.T) {
 		"AccountAnswer.data": Account{}, "AccountAnswer.data.limits": AccountLimits{}, "AccountAnswer.data.usage": AccountUsage{},
 		"KeyAnswer.data": APIKey{}, "NewKey": NewKey{}, "SecretList.data": SigningSecret{}, "AuditEntry": AuditEntry{}, "AuditEntry.actor": Actor{},
 		"StatsResponse": Stats{}, "StatsResponse.data": MinuteStats{}, "RunStats": RunStats{}, "Percentiles": Percentiles{},
+		"RehearsalRequest": RehearsalRequest{}, "RehearsalRequest.outages": Outage{}, "RehearsalResult": Rehearsed{}, "RehearsalCut": RehearsalCut{},
+		"RehearsedSchedule": RehearsedSchedule{}, "RehearsedSchedule.clock": ClockChange{}, "RehearsedSchedule.limited": Limited{},
+		"RehearsedSchedule.ends": ScheduleEnd{}, "RehearsalResult.busiest": BusyMinute{}, "Finding": Finding{}, "Comparison": Comparison{},
+		"ComparedSchedule": ComparedSchedule{}, "ComparedSchedule.difference": RunDifference{}, "ComparedSchedule.difference.first": FirstDifference{},
 		"LogRecord": LogRecord{}, "Problem": Problem{}, "ProblemEntry": ProblemEntry{},
 	} {
 		want, got := doc.at(t, path), map[string]bool{}

@@ -25,6 +25,10 @@ func (s *Server) apply(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.prefersRehearsal() {
+		comparison, err := s.Service.RehearseApply(c.r.Context(), c.owner, d)
+		return c.writeComparison(comparison, err)
+	}
 	applied, err := s.Service.Apply(c.r.Context(), c.owner, d, func(tag string) error { return matchTag(c.r.Header, tag) })
 	if err != nil {
 		return err

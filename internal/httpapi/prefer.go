@@ -11,14 +11,30 @@ import (
 // prefersMinimal reports whether a call has the preference return=minimal (RFC
 // 7240). Of several preferences with this name, the first one counts.
 func prefersMinimal(values []string) bool {
-	for preference := range strings.SplitSeq(strings.Join(values, ","), ",") {
-		preference, _, _ = strings.Cut(preference, ";")
-		name, value, _ := strings.Cut(preference, "=")
-		if strings.EqualFold(strings.TrimSpace(name), "return") {
-			return strings.EqualFold(strings.Trim(strings.TrimSpace(value), `"`), "minimal")
+	value, _ := preference(values, "return")
+	return strings.EqualFold(value, "minimal")
+}
+
+// preference returns the value of a preference, and whether it is given.
+func preference(values []string, name string) (value string, given bool) {
+	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		one, _, _ = strings.Cut(one, ";")
+		token, value, _ := strings.Cut(one, "=")
+		if strings.EqualFold(strings.TrimSpace(token), name) {
+			return strings.Trim(strings.TrimSpace(value), `"`), true
 		}
 	}
-	return false
+	return "", false
+}
+
+// prefersRehearsal reports whether a call asks for a rehearsal of the change instead of
+// the change. It sets the response header that names the preference.
+func (c *call) prefersRehearsal() bool {
+	_, given := preference(c.r.Header.Values("Prefer"), "rehearse")
+	if given {
+		c.Header().Set("Preference-Applied", "rehearse")
+	}
+	return given
 }
 
 // preferredJob returns what appends the record of a job that was created, as the

@@ -104,6 +104,9 @@ func (s *Server) enableSchedule(c *call) error {
 }
 
 func (s *Server) patchSchedule(c *call) error {
+	if c.prefersRehearsal() {
+		return s.rehearseChange(c, s.Service.RehearseEdit)
+	}
 	return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
 		return s.Service.EditSchedule(ctx, owner, id, body, conditions(c.r.Header))
 	}))
@@ -111,6 +114,10 @@ func (s *Server) patchSchedule(c *call) error {
 
 func (s *Server) putSchedule(c *call) error {
 	key, isKey := strings.CutPrefix(c.r.PathValue("schedule_id"), keyPrefix)
+	rehearsed := c.prefersRehearsal()
+	if !isKey && rehearsed {
+		return s.rehearseChange(c, s.Service.RehearseReplace)
+	}
 	if !isKey {
 		return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
 			return s.Service.ReplaceSchedule(ctx, owner, id, body, conditions(c.r.Header))
@@ -119,6 +126,10 @@ func (s *Server) putSchedule(c *call) error {
 	body, err := c.readBody()
 	if err != nil {
 		return err
+	}
+	if rehearsed {
+		comparison, err := s.Service.RehearsePut(c.r.Context(), c.owner, key, body, conditions(c.r.Header))
+		return c.writeComparison(comparison, err)
 	}
 	result, err := s.Service.PutSchedule(c.r.Context(), c.owner, key, body, conditions(c.r.Header))
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -188,15 +189,20 @@ func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
-		r := s.reading(ctx, owner)
-		opts := r.options(now, found.Key)
-		opts.Schedule, opts.Replaces = found.ID, func() *job.Schedule { return found }
-		draft, err := job.ReadSchedule(body, opts)
-		if err := r.result(err); err != nil {
-			return nil, err
-		}
-		return job.Replace(found, draft)
+		return s.readReplace(ctx, owner, found, body, now)
 	})
+}
+
+// readReplace reads the edit that makes a schedule what a complete request describes.
+func (s *Service) readReplace(ctx context.Context, owner job.Owner, found *job.Schedule, body rawjson.Value, now time.Time) (*job.Edit, error) {
+	r := s.reading(ctx, owner)
+	opts := r.options(now, found.Key)
+	opts.Schedule, opts.Replaces = found.ID, func() *job.Schedule { return found }
+	draft, err := job.ReadSchedule(body, opts)
+	if err := r.result(err); err != nil {
+		return nil, err
+	}
+	return job.Replace(found, draft)
 }
 
 func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {

@@ -154,11 +154,7 @@ func (s *Service) rehearsedDocument(ctx context.Context, owner job.Owner, q *Reh
 		if q.Keys != nil && !slices.Contains(q.Keys, item.Key) {
 			continue
 		}
-		before, err := s.rehearsedKey(ctx, owner, item.Key, q)
-		if err != nil {
-			return nil, err
-		}
-		after, _, err := s.applied(owner, item, before, q.From)
+		_, after, _, err := s.applied(ctx, owner, item, q)
 		if err != nil {
 			return nil, err
 		}
@@ -167,18 +163,28 @@ func (s *Service) rehearsedDocument(ctx context.Context, owner job.Owner, q *Reh
 	return entries, nil
 }
 
-// applied returns what an item of a document makes of the schedule that has its key,
-// which is nil if there is none, at a time. changed reports whether it differs.
-func (s *Service) applied(owner job.Owner, item job.DocumentItem, before *rehearse.Entry, now time.Time) (after *rehearse.Entry, changed bool, err error) {
-	if before != nil {
-		edit, err := job.Replace(before.Schedule, item.Draft)
-		if err != nil {
-			return nil, false, err
+// applied returns the schedule that has the key of an item of a document, nil if there is
+// none, and what applying the item when the rehearsal begins makes of it. changed reports
+// whether they differ.
+func (s *Service) applied(ctx context.Context, owner job.Owner, item job.DocumentItem, q *Rehearsal) (before, after *rehearse.Entry, changed bool, err error) {
+	before, err = s.rehearsedKey(ctx, owner, item.Key, q, func(full *job.Schedule, e *rehearse.Entry) error {
+		edit, err := job.Replace(full, item.Draft)
+		if err == nil {
+			after, changed = edited(e, edit, q.From), len(edit.Changes) > 0
 		}
-		return edited(before, edit, now), len(edit.Changes) > 0, nil
+		return err
+	})
+	if before == nil && err == nil {
+		changed = true
+		after, err = created(owner, item, q.From)
 	}
+	return before, after, changed, err
+}
+
+// created returns the entry of a new schedule.
+func created(owner job.Owner, item job.DocumentItem, now time.Time) (*rehearse.Entry, error) {
 	if err := item.Draft.Creates(); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	draft := *item.Draft
 	if draft.Spec.Jitter > 0 {
@@ -191,7 +197,9 @@ func (s *Service) applied(owner job.Owner, item job.DocumentItem, before *rehear
 		}
 	}
 	n := newJob(owner, &draft, now, origin{})
-	return &rehearse.Entry{Schedule: rehearse.Slim(n.Schedule), Run: n.Job, New: true}, true, nil
+	e := &rehearse.Entry{Schedule: rehearse.Slim(n.Schedule), New: true}
+	e.SetRun(n.Job)
+	return e, nil
 }
 
 // idOf returns an id that depends on a key.
@@ -216,7 +224,7 @@ func edited(before *rehearse.Entry, edit *job.Edit, now time.Time) *rehearse.Ent
 		after.Schedule = rehearse.Slim(c.Schedule)
 	}
 	if c.Job != nil {
-		after.Run = c.Job
+		after.SetRun(c.Job)
 	}
 	return &after
 }
@@ -225,7 +233,7 @@ func (s *Service) rehearsedKeys(ctx context.Context, owner job.Owner, q *Rehears
 	var entries []rehearse.Entry
 	known := map[string]bool{}
 	for _, key := range q.Keys {
-		e, err := s.rehearsedKey(ctx, owner, key, q)
+		e, err := s.rehearsedKey(ctx, owner, key, q, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -243,8 +251,9 @@ func refuseUnknownKeys(q *Rehearsal, known map[string]bool) error {
 	return problems.Err()
 }
 
-// rehearsedKey returns the stored schedule that has a key; nil if there is none.
-func (s *Service) rehearsedKey(ctx context.Context, owner job.Owner, key string, q *Rehearsal) (*rehearse.Entry, error) {
+// rehearsedKey returns the stored schedule that has a key; nil if there is none. It passes
+// the whole schedule to with, which may be nil.
+func (s *Service) rehearsedKey(ctx context.Context, owner job.Owner, key string, q *Rehearsal, with func(*job.Schedule, *rehearse.Entry) error) (*rehearse.Entry, error) {
 	held, release := admission.Hold(ctx)
 	defer release()
 	found, err := s.Store.ScheduleHolding(held, owner, key)
@@ -254,7 +263,11 @@ func (s *Service) rehearsedKey(ctx context.Context, owner job.Owner, key string,
 	if err != nil {
 		return nil, err
 	}
-	return s.rehearsed(held, owner, found, q)
+	e, err := s.rehearsed(held, owner, found, q)
+	if err == nil && with != nil {
+		err = with(found, e)
+	}
+	return e, err
 }
 
 // rehearsed returns the entry of a stored schedule.

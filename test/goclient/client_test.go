@@ -258,9 +258,22 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	call[*client.ScheduleRecord](t)(c.EnableSchedule(ctx, key))
 
 	document := client.Document{Owner: "repo", Schedules: []client.DocumentSchedule{{Key: "weekly", JobRequest: client.JobRequest{URL: route.URL, Cron: "@weekly"}}}}
+	if got := call[*client.Comparison](t)(c.RehearseApply(ctx, document)); len(got.Schedules) != 1 || got.Schedules[0].Difference.Added < 52 {
+		t.Errorf("apply would do %+v", got)
+	}
+	if got := call[*client.Rehearsed](t)(c.Rehearse(ctx, client.RehearsalRequest{Schedules: document.Schedules})); len(got.Schedules) != 1 || got.Schedules[0].Runs < 52 {
+		t.Errorf("rehearsed %+v", got)
+	}
 	results, etag, err := c.Apply(ctx, document)
 	if err != nil || len(results) != 1 || results[0].Result != "created" || etag == "" {
 		t.Fatalf("applied %+v, %q, %v", results, etag, err)
+	}
+	weekly := client.Key("weekly")
+	if got := call[*client.Comparison](t)(c.RehearseEdit(ctx, weekly, client.Edit{"cron": "@daily"})); got.Schedules[0].Result != "changed" || got.Schedules[0].Difference.Added < 300 {
+		t.Errorf("an edit would do %+v", got.Schedules[0])
+	}
+	if got := call[*client.Comparison](t)(c.RehearsePut(ctx, weekly, client.JobRequest{URL: route.URL, Cron: "@weekly"})); got.Schedules[0].Result != "unchanged" {
+		t.Errorf("put would do %+v", got.Schedules[0])
 	}
 	if results, _, err := c.Apply(ctx, document, client.IfMatch(etag)); err != nil || results[0].Result != "unchanged" {
 		t.Errorf("applied again: %+v, %v", results, err)

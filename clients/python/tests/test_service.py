@@ -147,6 +147,8 @@ class TestService(unittest.TestCase):
     def test_applies_and_exports_documents(self) -> None:
         schedules = self.client.schedules
         plan: Any = {"owner": "tests", "schedules": [{"key": "from-file", "url": "https://example.com/file", "cron": "0 4 * * *"}]}
+        self.assertEqual([one["result"] for one in schedules.rehearse_apply(plan)["schedules"]][:1], ["created"])
+        self.assertTrue(schedules.rehearse({"schedules": plan["schedules"]})["schedules"])
         applied = schedules.apply(plan)
         etag = response_of(applied).etag
         self.assertEqual([one["result"] for one in applied], ["created"])

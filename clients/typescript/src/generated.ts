@@ -878,6 +878,148 @@ export interface Failure {
   message: Sentence;
 }
 
+/** What to rehearse. All members are optional. */
+export interface RehearsalRequest {
+  /** When the rehearsal begins; now if it isn't given. */
+  from?: When | null;
+  /** When it ends, which is not included. A year after `from` if it isn't given; at most 3,652 days after it. */
+  to?: When | null;
+  /** When the service is down. */
+  outages?: {
+    at: When;
+    for: Duration;
+  }[] | null;
+  /** The share of attempts that fail, by the keys of schedules. */
+  fail?: {
+    [name: string]: number;
+  } | null;
+  /** How long attempts take, by the keys of schedules. Others take no time. */
+  duration?: {
+    [name: string]: Duration;
+  } | null;
+  /** The keys of the schedules to rehearse; all if it isn't given. */
+  keys?: string[] | null;
+  /** Schedules to rehearse instead of the stored ones, as in a document of `POST /api/apply`. */
+  schedules?: DocumentSchedule[] | null;
+  /** The owner of the document that `schedules` are from. */
+  owner?: string | null;
+}
+
+/** What schedules do. */
+export interface RehearsalAnswer {
+  data: RehearsalResult;
+}
+
+/** What schedules do between two times. */
+export interface RehearsalResult {
+  from: Instant;
+  to: Instant;
+  cut: RehearsalCut;
+  /** The schedules, ordered by key; those without one come last. */
+  schedules: RehearsedSchedule[];
+  /** The minutes in which most runs start, most first. */
+  busiest: {
+    at: Instant;
+    runs: number;
+  }[];
+  findings: Finding[];
+}
+
+/** Why the answer ends early; null if it is complete. It is complete for all schedules up to `at`. */
+export type RehearsalCut = ({
+  at: Instant;
+  /** There are more than 1,000,000 runs; retries and expired runs took too much work; there are more than 1,000 schedules. */
+  reason: "runs" | "work" | "schedules";
+}) | null;
+
+/** What one schedule does. */
+export interface RehearsedSchedule {
+  key: string | null;
+  /** Null for a schedule that is not stored. */
+  id: string | null;
+  /** It is disabled, so it does nothing. */
+  disabled: boolean;
+  /** Runs that start. Expired runs are none. */
+  runs: number;
+  /** Runs that are discarded after their last attempt. */
+  failed: number;
+  /** Runs that are discarded because it is too late to start them. */
+  expired: number;
+  /** Runs that start after they are due, for another reason than a limit. */
+  late: number;
+  /** Points of the grid that have no run of their own, as the event `worker.schedule.skipped` says. */
+  skipped: number;
+  /** The due times of the first runs. */
+  first: Instant[];
+  /** Changes of the zone's clock that skip readings of the expression (`gap`) or show them twice (`double`). */
+  clock: ({
+    at: Instant;
+    kind: "gap" | "double";
+  })[];
+  /** Skipped points that passed while a run was under way. */
+  overlaps: number;
+  /** Attempts that limits hold back, and for how long at most. */
+  limited: {
+    count: number;
+    longest_ms: number;
+  };
+  /** When the schedule ends, and why; null if it goes on. */
+  ends: ({
+    at: Instant;
+    reason: "ends_at" | "max_runs" | "failures";
+  }) | null;
+}
+
+/** Something that you may want to change. */
+export interface Finding {
+  code: "clock_gap" | "clock_double" | "never_runs" | "leap_day_only" | "either_day" | "overlap" | "may_overlap" | "timeout" | "expired" | "limit_starves" | "ends_by_failures" | "ends_soon" | "busy_minute";
+  /** The key of the schedule; null if it has none, or if the finding is about all. */
+  key: string | null;
+  /** The time that it is about; null if it is about none. */
+  at: Instant | null;
+  /** A sentence, and the fix. The text may change with any version. */
+  message: string;
+}
+
+/** How a change would change the runs of schedules in the next year. */
+export interface ComparisonAnswer {
+  data: Comparison;
+}
+
+/** Schedules before and after a change. */
+export interface Comparison {
+  from: Instant;
+  to: Instant;
+  cut: RehearsalCut;
+  schedules: ComparedSchedule[];
+  /** Findings about the schedules after the change. */
+  findings: Finding[];
+}
+
+/** A schedule before and after a change. */
+export interface ComparedSchedule {
+  key: string | null;
+  result: "created" | "changed" | "unchanged" | "removed";
+  /** What it does without the change; null if it is new. */
+  before: RehearsedSchedule | null;
+  /** What it does with the change; null if it is removed. */
+  after: RehearsedSchedule | null;
+  /** How the due times of its runs differ. */
+  difference: {
+    /** The first run that differs; null if none does. */
+    first: ({
+      before: Instant | null;
+      after: Instant | null;
+    }) | null;
+    /** How many runs there are more. */
+    added: number;
+    /** How many runs there are less. */
+    dropped: number;
+    /** How many runs are due at another time. */
+    moved: number;
+  };
+}
+
 /**
  * The schedules that an owner should have. Without `owner`, each schedule
  * names its own, as the export of all schedules has it; such a document

@@ -1,12 +1,13 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { ApplyResult, ExportedDocument, JobRecord, ListedSchedule, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
+import type { ApplyResult, Comparison, ExportedDocument, JobRecord, ListedSchedule, RehearsalResult, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
 import type { List } from "./list.js";
 import { conditional, pathOf, Resource } from "./resource.js";
 import type { CallOptions } from "./transport.js";
-import type { Changes, IfMatch, IfNew, Masking, NewSchedule, SchedulePlans, ScheduleQuery, ScheduleRef } from "./types.js";
+import type { Changes, IfMatch, IfNew, Masking, NewSchedule, Rehearsal, SchedulePlans, ScheduleQuery, ScheduleRef } from "./types.js";
 
 const schedules = "/api/schedules";
+const rehearsed = { prefer: "rehearse" };
 
 /** What a schedule's runs share, and the response of the last one that succeeded. */
 export interface StateOf<State> {
@@ -84,6 +85,26 @@ export class Schedules extends Resource {
   /** Makes an owner's schedules match a document of up to 1,000, all or nothing. */
   apply(document: SchedulePlans, options?: CallOptions & IfMatch): Call<ApplyResult[]> {
     return this.call("POST", "/api/apply", options, { body: document, ...conditional(options) });
+  }
+
+  /** What schedules will do. Nothing is sent or stored. */
+  rehearse(rehearsal: Rehearsal = {}, options?: CallOptions): Call<RehearsalResult> {
+    return this.call("POST", "/api/rehearse", options, { body: rehearsal });
+  }
+
+  /** How an edit would change a schedule's runs. */
+  rehearseEdit(ref: ScheduleRef, changes: Changes, options?: CallOptions): Call<Comparison> {
+    return this.call("PATCH", pathOf(schedules, ref), options, { body: changes, headers: rehearsed });
+  }
+
+  /** How put would change a schedule's runs. */
+  rehearsePut(ref: ScheduleRef, schedule: NewSchedule, options?: CallOptions): Call<Comparison> {
+    return this.call("PUT", pathOf(schedules, ref), options, { body: schedule, headers: rehearsed });
+  }
+
+  /** How apply would change the runs of a document's schedules. */
+  rehearseApply(document: SchedulePlans, options?: CallOptions): Call<Comparison> {
+    return this.call("POST", "/api/apply", options, { body: document, headers: rehearsed });
   }
 
   /** The schedules that have a key, as a document for apply. */

@@ -1,4 +1,4 @@
-import type { AlertRequest, DocumentSchedule, ExportedDocument, JobParameters, JobRecord, JobRequest, LogParameters, MinimalJob, OperationFilter, OperationRequest, Problem, ScheduleDocument, Scope, When } from "./generated.js";
+import type { AlertRequest, DocumentSchedule, ExportedDocument, JobParameters, JobRecord, JobRequest, LogParameters, MinimalJob, OperationFilter, OperationRequest, Problem, RehearsalRequest, ScheduleDocument, Scope, When } from "./generated.js";
 
 /** A time: a `Date`, a timestamp, a date, or unix seconds. */
 export type Time = When | Date;
@@ -31,6 +31,13 @@ export type SchedulePlan = NewSchedule & Pick<DocumentSchedule, "key">;
 
 /** A document for apply. What export returns is one too. */
 export type SchedulePlans = (Omit<ScheduleDocument, "schedules"> & { schedules: readonly SchedulePlan[] }) | (ExportedDocument & { owner: string });
+
+/** What to rehearse; all members are optional. */
+export type Rehearsal = Omit<WithTimes<RehearsalRequest, "from" | "to">, "schedules" | "outages"> & {
+  outages?: readonly { at: Time; for: NonNullable<NewJob["schedule_in"]> }[] | null;
+  /** Rehearsed instead of the stored schedules. */
+  schedules?: readonly SchedulePlan[] | null;
+};
 
 /** Which jobs an operation changes, and what it sets. */
 export type NewOperation = Omit<OperationRequest, "filter" | "set" | "dry_run"> & {

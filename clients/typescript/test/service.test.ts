@@ -144,6 +144,8 @@ describe("the client", () => {
 
   it("applies and exports documents", async () => {
     const plan = { owner: "tests", schedules: [{ key: "from-file", url: "https://example.com/file", cron: "0 4 * * *" }] };
+    assert.equal((await punctual.schedules.rehearseApply(plan)).schedules[0]?.result, "created");
+    assert.ok((await punctual.schedules.rehearse({ schedules: plan.schedules })).schedules.length > 0);
     const { data, etag } = await punctual.schedules.apply(plan).withResponse();
     assert.deepEqual(data.map((one) => one.result), ["created"]);
     const exported = await punctual.schedules.export({ owner: "tests" });

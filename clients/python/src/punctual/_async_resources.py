@@ -14,7 +14,7 @@ from ._resource import IfMatch, JobRef, ScheduleRef
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -168,6 +168,22 @@ class AsyncSchedules(AsyncResource):
     async def apply(self, document: Union[ScheduleDocument, ExportedDocument], *, if_match: Optional[IfMatch]=None) -> List[ApplyResult]:
         """Makes an owner's schedules match a document of up to 1,000, all or nothing."""
         return await self._runner.run(lambda: self._sync.apply(document, if_match=if_match))
+
+    async def rehearse(self, rehearsal: Optional[RehearsalRequest]=None) -> RehearsalResult:
+        """What schedules will do. Nothing is sent or stored."""
+        return await self._runner.run(lambda: self._sync.rehearse(rehearsal))
+
+    async def rehearse_edit(self, ref: ScheduleRef, changes: Changes) -> Comparison:
+        """How an edit would change a schedule's runs."""
+        return await self._runner.run(lambda: self._sync.rehearse_edit(ref, changes))
+
+    async def rehearse_put(self, ref: ScheduleRef, schedule: JobRequest) -> Comparison:
+        """How put would change a schedule's runs."""
+        return await self._runner.run(lambda: self._sync.rehearse_put(ref, schedule))
+
+    async def rehearse_apply(self, document: Union[ScheduleDocument, ExportedDocument]) -> Comparison:
+        """How apply would change the runs of a document's schedules."""
+        return await self._runner.run(lambda: self._sync.rehearse_apply(document))
 
     async def export(self, *, owner: Optional[str]=None, mask: Optional[bool]=None) -> ExportedDocument:
         """The schedules that have a key, as a document for apply."""

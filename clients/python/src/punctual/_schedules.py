@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._resource import IfMatch, RecordList, Resource, ScheduleRef, conditional, nothing, pairs, path_of, whole
-from .types import ApplyResult, Changes, ExportedDocument, JobRecord, JobRequest, ListedSchedule, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
+from .types import ApplyResult, Changes, Comparison, ExportedDocument, JobRecord, JobRequest, ListedSchedule, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
 
 SCHEDULES = "/api/schedules"
+REHEARSED = {"Prefer": "rehearse"}
 
 
 class Schedules(Resource):
@@ -77,6 +78,22 @@ class Schedules(Resource):
     def apply(self, document: Union[ScheduleDocument, ExportedDocument], *, if_match: Optional[IfMatch] = None) -> List[ApplyResult]:
         """Makes an owner's schedules match a document of up to 1,000, all or nothing."""
         return self._call("POST", "/api/apply", body=document, **conditional(if_match))
+
+    def rehearse(self, rehearsal: Optional[RehearsalRequest] = None) -> RehearsalResult:
+        """What schedules will do. Nothing is sent or stored."""
+        return self._call("POST", "/api/rehearse", body=rehearsal if rehearsal is not None else {})
+
+    def rehearse_edit(self, ref: ScheduleRef, changes: Changes) -> Comparison:
+        """How an edit would change a schedule's runs."""
+        return self._call("PATCH", path_of(SCHEDULES, ref), body=changes, headers=REHEARSED)
+
+    def rehearse_put(self, ref: ScheduleRef, schedule: JobRequest) -> Comparison:
+        """How put would change a schedule's runs."""
+        return self._call("PUT", path_of(SCHEDULES, ref), body=schedule, headers=REHEARSED)
+
+    def rehearse_apply(self, document: Union[ScheduleDocument, ExportedDocument]) -> Comparison:
+        """How apply would change the runs of a document's schedules."""
+        return self._call("POST", "/api/apply", body=document, headers=REHEARSED)
 
     def export(self, *, owner: Optional[str] = None, mask: Optional[bool] = None) -> ExportedDocument:
         """The schedules that have a key, as a document for apply."""

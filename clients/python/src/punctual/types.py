@@ -721,6 +721,175 @@ class Failure(TypedDict):
     message: Sentence
 
 
+_RehearsalRequestOutagesItemRequired = TypedDict("_RehearsalRequestOutagesItemRequired", {
+    "at": "When",
+    "for": "Duration",
+})
+
+
+class RehearsalRequestOutagesItem(_RehearsalRequestOutagesItemRequired):
+    pass
+
+
+_RehearsalRequestOptional = TypedDict("_RehearsalRequestOptional", {
+    "from": "Optional[When]",
+    "to": "Optional[When]",
+    "outages": "Optional[List[RehearsalRequestOutagesItem]]",
+    "fail": "Optional[Dict[str, float]]",
+    "duration": "Optional[Dict[str, Duration]]",
+    "keys": "Optional[List[str]]",
+    "schedules": "Optional[List[DocumentSchedule]]",
+    "owner": "Optional[str]",
+}, total=False)
+
+
+class RehearsalRequest(_RehearsalRequestOptional):
+    """What to rehearse. All members are optional."""
+
+
+
+class RehearsalAnswer(TypedDict):
+    """What schedules do."""
+
+    data: RehearsalResult
+
+
+class RehearsalResultBusiestItem(TypedDict):
+    at: Instant
+    runs: int
+
+
+_RehearsalResultRequired = TypedDict("_RehearsalResultRequired", {
+    "from": "Instant",
+    "to": "Instant",
+    "cut": "RehearsalCut",
+    "schedules": "List[RehearsedSchedule]",
+    "busiest": "List[RehearsalResultBusiestItem]",
+    "findings": "List[Finding]",
+})
+
+
+class RehearsalResult(_RehearsalResultRequired):
+    """What schedules do between two times."""
+
+
+
+class RehearsalCutValue(TypedDict):
+    at: Instant
+    # There are more than 1,000,000 runs; retries and expired runs took too much work; there are more than 1,000 schedules.
+    reason: Literal["runs", "work", "schedules"]
+
+
+class RehearsedScheduleClockItem(TypedDict):
+    at: Instant
+    kind: Literal["gap", "double"]
+
+
+class RehearsedScheduleLimited(TypedDict):
+    """Attempts that limits hold back, and for how long at most."""
+
+    count: int
+    longest_ms: int
+
+
+class RehearsedScheduleEnds(TypedDict):
+    at: Instant
+    reason: Literal["ends_at", "max_runs", "failures"]
+
+
+class RehearsedSchedule(TypedDict):
+    """What one schedule does."""
+
+    key: Optional[str]
+    # Null for a schedule that is not stored.
+    id: Optional[str]
+    # It is disabled, so it does nothing.
+    disabled: bool
+    # Runs that start. Expired runs are none.
+    runs: int
+    # Runs that are discarded after their last attempt.
+    failed: int
+    # Runs that are discarded because it is too late to start them.
+    expired: int
+    # Runs that start after they are due, for another reason than a limit.
+    late: int
+    # Points of the grid that have no run of their own, as the event `worker.schedule.skipped` says.
+    skipped: int
+    # The due times of the first runs.
+    first: List[Instant]
+    # Changes of the zone's clock that skip readings of the expression (`gap`) or show them twice (`double`).
+    clock: List[RehearsedScheduleClockItem]
+    # Skipped points that passed while a run was under way.
+    overlaps: int
+    # Attempts that limits hold back, and for how long at most.
+    limited: RehearsedScheduleLimited
+    # When the schedule ends, and why; null if it goes on.
+    ends: Optional[RehearsedScheduleEnds]
+
+
+class Finding(TypedDict):
+    """Something that you may want to change."""
+
+    code: Literal["clock_gap", "clock_double", "never_runs", "leap_day_only", "either_day", "overlap", "may_overlap", "timeout", "expired", "limit_starves", "ends_by_failures", "ends_soon", "busy_minute"]
+    # The key of the schedule; null if it has none, or if the finding is about all.
+    key: Optional[str]
+    # The time that it is about; null if it is about none.
+    at: Optional[Instant]
+    # A sentence, and the fix. The text may change with any version.
+    message: str
+
+
+class ComparisonAnswer(TypedDict):
+    """How a change would change the runs of schedules in the next year."""
+
+    data: Comparison
+
+
+_ComparisonRequired = TypedDict("_ComparisonRequired", {
+    "from": "Instant",
+    "to": "Instant",
+    "cut": "RehearsalCut",
+    "schedules": "List[ComparedSchedule]",
+    "findings": "List[Finding]",
+})
+
+
+class Comparison(_ComparisonRequired):
+    """Schedules before and after a change."""
+
+
+
+class ComparedScheduleDifferenceFirst(TypedDict):
+    before: Optional[Instant]
+    after: Optional[Instant]
+
+
+class ComparedScheduleDifference(TypedDict):
+    """How the due times of its runs differ."""
+
+    # The first run that differs; null if none does.
+    first: Optional[ComparedScheduleDifferenceFirst]
+    # How many runs there are more.
+    added: int
+    # How many runs there are less.
+    dropped: int
+    # How many runs are due at another time.
+    moved: int
+
+
+class ComparedSchedule(TypedDict):
+    """A schedule before and after a change."""
+
+    key: Optional[str]
+    result: Literal["created", "changed", "unchanged", "removed"]
+    # What it does without the change; null if it is new.
+    before: Optional[RehearsedSchedule]
+    # What it does with the change; null if it is removed.
+    after: Optional[RehearsedSchedule]
+    # How the due times of its runs differ.
+    difference: ComparedScheduleDifference
+
+
 class _ScheduleDocument(TypedDict):
     # The schedules. Their keys must differ.
     schedules: List[DocumentSchedule]
@@ -1853,6 +2022,9 @@ LogRecord = Union[LogRecord1, LogRecord2, LogRecord3, LogRecord4, LogRecord5, Lo
 
 # The last response of the receiver; null if there was none.
 LastResponse = Optional[LastResponseValue]
+
+# Why the answer ends early; null if it is complete. It is complete for all schedules up to `at`.
+RehearsalCut = Optional[RehearsalCutValue]
 
 # What to do with each job, as the call for one job does it: `cancel` an
 # unfinished one, `rerun` a final one that was not rerun before, `run` a
