@@ -25,7 +25,9 @@ type applyCommand struct {
 	Prune  bool     `type:"switch" help:"Remove schedules of the owner that the document doesn't list."`
 	All    bool     `type:"switch" help:"With --prune, allow a document without schedules: all of its owner's are removed."`
 	DryRun bool     `type:"switch" help:"Print the plan and change nothing."`
-	Yes    bool     `short:"y" type:"switch" help:"Apply without asking. Required where there is no terminal to ask at."`
+	// Rehearsal is the flag --rehearse; the method has its name.
+	Rehearsal bool `name:"rehearse" type:"switch" help:"Print how the runs of the next year would change, and change nothing."`
+	Yes       bool `short:"y" type:"switch" help:"Apply without asking. Required where there is no terminal to ask at."`
 }
 
 // document is the body of an apply call, with the name of its file.
@@ -55,6 +57,9 @@ func (c *applyCommand) Run(env *environment) error {
 		}
 	}
 	documents = byOwner(documents)
+	if c.Rehearsal {
+		return c.rehearse(env, documents)
+	}
 	plans := make([]*plan, len(documents))
 	changes := 0
 	for i := range documents {
@@ -116,12 +121,7 @@ func isInteractive(in io.Reader) bool {
 // send applies one document, or plans it. With an ETag, the service refuses if
 // the owner's schedules have changed since.
 func (c *applyCommand) send(env *environment, d *document, dryRun bool, etag string) (*plan, error) {
-	body := document{members: slices.Clone(d.members)}
-	for name, on := range map[string]bool{"prune": c.Prune, "all": c.All, "dry_run": dryRun} {
-		if on {
-			body.set(name, rawjson.Value("true"))
-		}
-	}
+	body := c.withFlags(d, dryRun)
 	header := http.Header{}
 	if etag != "" {
 		header.Set("If-Match", etag)
@@ -143,6 +143,17 @@ func (c *applyCommand) send(env *environment, d *document, dryRun bool, etag str
 		return nil, unreadable(err)
 	}
 	return p, nil
+}
+
+// withFlags returns a document with the members that flags set.
+func (c *applyCommand) withFlags(d *document, dryRun bool) document {
+	body := document{members: slices.Clone(d.members)}
+	for name, on := range map[string]bool{"prune": c.Prune, "all": c.All, "dry_run": dryRun} {
+		if on {
+			body.set(name, rawjson.Value("true"))
+		}
+	}
+	return body
 }
 
 // show prints the plans, as JSON if asked for.

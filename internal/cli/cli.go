@@ -37,6 +37,8 @@ type commands struct {
 	Secrets    secretsCommand    `cmd:"" help:"Store secrets for headers, and rotate the keys that secrets are encrypted with."`
 	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
+	Rehearse   rehearseCommand   `cmd:"" help:"See what schedules, stored or of files, will do: counts, clock changes, overlaps, limits, ends."`
+	Lint       lintCommand       `cmd:"" help:"Print what is worth changing in files of schedules. Needs no service."`
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
 	Listen     listenCommand     `cmd:"" help:"Respond to requests of an account's jobs, callbacks and webhooks on this machine, for development."`

@@ -81,8 +81,11 @@ punctual secrets set github < token.txt`,
 	"operations show":    "punctual operations show 0198c0de-0000-7000-8000-000000000001",
 	"operations stop":    "punctual operations stop 0198c0de-0000-7000-8000-000000000001",
 	"apply":              "punctual apply -f schedules/ --prune",
-	"export":             "punctual export --owner my-repository --format yaml > schedules.yaml",
-	"import crontab":     "crontab -l | punctual import crontab - --zone Europe/Berlin --dry-run",
+	"rehearse": `punctual rehearse -f schedules/ --from 2027-03-27 --to 2027-03-29
+punctual rehearse --outage 2027-01-01T02:00:00Z/4h --duration nightly-report:25m`,
+	"lint":           "punctual lint schedules/ --ignore either_day",
+	"export":         "punctual export --owner my-repository --format yaml > schedules.yaml",
+	"import crontab": "crontab -l | punctual import crontab - --zone Europe/Berlin --dry-run",
 	"api": `punctual api GET account
 punctual api POST /api/jobs -f url=https://example.com/hook -f schedule_in=30
 punctual api PUT limits/stripe --input limit.json`,

@@ -1,7 +1,10 @@
 package rehearse
 
 import (
+	"crypto/sha256"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
@@ -196,4 +199,23 @@ func (e *Entry) FirstDue() time.Time {
 		return time.Time{}
 	}
 	return e.Run.DueAt
+}
+
+// NewEntry returns the entry of a schedule that a draft creates with a key at a time. Its
+// id depends on the key, and with it the shift by jitter: that of a stored schedule is
+// another.
+func NewEntry(key string, draft *job.Draft, now time.Time) Entry {
+	d := *draft
+	if d.Spec.Jitter > 0 {
+		sum := sha256.Sum256([]byte(key))
+		d.ScheduleID = uuid.UUID(sum[:16])
+		grid := *d.Grid
+		grid.Shift = schedule.ShiftOf(d.ScheduleID, d.Spec.Jitter)
+		if due := grid.First(d.Grid.Begin); !due.IsZero() {
+			d.ScheduledAt, d.DueAt = due, schedule.Later(due, now)
+		}
+	}
+	s := Slim(&job.Schedule{ID: d.ScheduleID, Key: &key, InsertedAt: now, FirstDue: d.Grid.Begin, Args: d.Args})
+	run := lifecycle.NextRun(s, d.ScheduledAt, now)
+	return Entry{Schedule: s, Run: run, New: true}
 }

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"runtime"
 	"slices"
@@ -186,26 +185,9 @@ func created(owner job.Owner, item job.DocumentItem, now time.Time) (*rehearse.E
 	if err := item.Draft.Creates(); err != nil {
 		return nil, err
 	}
-	draft := *item.Draft
-	if draft.Spec.Jitter > 0 {
-		// The id of a new schedule, which its shift by jitter depends on, is not known.
-		draft.ScheduleID = idOf(item.Key)
-		grid := *draft.Grid
-		grid.Shift = schedule.ShiftOf(draft.ScheduleID, draft.Spec.Jitter)
-		if due := grid.First(draft.Grid.Begin); !due.IsZero() {
-			draft.Grid, draft.ScheduledAt, draft.DueAt = &grid, due, schedule.Later(due, now)
-		}
-	}
-	n := newJob(owner, &draft, now, origin{})
-	e := &rehearse.Entry{Schedule: rehearse.Slim(n.Schedule), New: true}
-	e.SetRun(n.Job)
-	return e, nil
-}
-
-// idOf returns an id that depends on a key.
-func idOf(key string) uuid.UUID {
-	sum := sha256.Sum256([]byte(key))
-	return uuid.UUID(sum[:16])
+	e := rehearse.NewEntry(item.Key, item.Draft, now)
+	e.Schedule.Owner, e.Run.Owner = owner, owner
+	return &e, nil
 }
 
 // edited returns an entry after an edit of its schedule.
