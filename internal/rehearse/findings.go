@@ -45,6 +45,7 @@ type about struct {
 	grid     *schedule.Grid
 	spec     *job.Spec
 	from, to time.Time
+	until    time.Time // the end of the rehearsal, if it were not cut
 	all      []*actor
 }
 
@@ -118,6 +119,9 @@ var rules = []rule{
 		return a.Ends.At, fmt.Sprintf("It is disabled after %d failed runs in a row. Raise disable_after, or repair the target and enable it.", a.spec.DisableAfter)
 	}},
 	{FindEndsSoon, func(a about) (time.Time, string) {
+		if a.Ends == nil && a.to.Before(a.until) && !a.grid.Until.IsZero() { // after the cut
+			a.Outcome = &Outcome{Ends: &Ends{a.grid.Until, job.EndedAt}}
+		}
 		if a.Ends == nil || a.Ends.Reason == job.EndedFailures || a.Ends.At.After(a.from.Add(endsSoon)) {
 			return time.Time{}, ""
 		}
@@ -142,7 +146,7 @@ func findings(r *rehearsal, result *Result, end time.Time) []Finding {
 			if a.out.Disabled || a.course == nil || n == maxFindings {
 				continue
 			}
-			at, message := rule.look(about{&result.Schedules[i], a, a.course.Grid(), a.course.Spec(), r.From, end, r.actors})
+			at, message := rule.look(about{&result.Schedules[i], a, a.course.Grid(), a.course.Spec(), r.From, end, r.To, r.actors})
 			if message != "" {
 				found = append(found, Finding{rule.code, a.out.Key, at, message})
 				n++
@@ -162,13 +166,15 @@ func findings(r *rehearsal, result *Result, end time.Time) []Finding {
 // disturbed by one.
 func (a about) clockChange(kind string) (time.Time, string) {
 	clock, ok := a.grid.Clock()
-	i := slices.IndexFunc(a.Clock, func(c ClockChange) bool { return c.Kind == kind })
+	changes := a.actor.clockChanges(a.from, a.until)
+	i := slices.IndexFunc(changes, func(c ClockChange) bool { return c.Kind == kind })
 	if !ok || i < 0 || clock.Watched && clock.AllHours || !clock.Watched && kind == "double" {
 		return time.Time{}, ""
 	}
-	at := a.Clock[i].At
+	at := changes[i].At
 	local := at.In(clock.Zone)
-	before := at.Add(-1).In(clock.Zone).Add(1)
+	_, offset := at.Add(-1).In(clock.Zone).Zone()
+	before := at.In(time.FixedZone("", offset))
 	span := fmt.Sprintf("On %s the clock of %s changes from %s to %s", local.Format("2 January 2006"), clock.Zone, before.Format("15:04"), local.Format("15:04"))
 	const fix = " Choose a time outside the hours that change, or a timezone without changes, such as UTC."
 	switch {

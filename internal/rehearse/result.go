@@ -28,28 +28,30 @@ func (r *rehearsal) result(ctx context.Context) (*Result, error) {
 		if a.out.Ends != nil && a.out.Ends.At.After(end) {
 			a.out.Ends = nil
 		}
-		a.clock(r.From, end)
+		a.out.Clock = a.clockChanges(r.From, end)
 		result.Schedules = append(result.Schedules, *a.out)
 	}
 	result.Findings = findings(r, result, end)
 	return result, nil
 }
 
-// clock sets the changes of the clock that concern the schedule while it lives.
-func (a *actor) clock(from, to time.Time) {
+// clockChanges returns the changes of the clock that concern the schedule while it lives.
+func (a *actor) clockChanges(from, to time.Time) []ClockChange {
 	if a.course == nil || a.out.Disabled {
-		return
+		return nil
 	}
 	if a.out.Ends != nil && a.out.Ends.At.Before(to) {
 		to = a.out.Ends.At
 	}
+	var changes []ClockChange
 	for _, change := range a.course.Grid().ClockChanges(from, to, maxClock) {
 		kind := "gap"
 		if change.Double {
 			kind = "double"
 		}
-		a.out.Clock = append(a.out.Clock, ClockChange{change.At, kind})
+		changes = append(changes, ClockChange{change.At, kind})
 	}
+	return changes
 }
 
 // Append appends the result as JSON: the content of "data" of the API's response.

@@ -28,7 +28,7 @@ var oneStore = []struct {
 		"ListCursor_ForgedIs422", "ListLogs_InvalidFiltersAreRefused", "ListOrder_InvalidIs422NamingTheAllowedFields",
 		"ListOrder_IsReadInAllItsForms", "ListSearch_RefusesIncompatibleParameters", "List_InvalidLimitsAndOffsetsAre422",
 		"List_ReportsAllProblemsOfAQuery", "Listen_RefusesBadOptionsAndTheWrongKeys", "Outcome_OptionsAreReadFromForms",
-		"Reschedule_InvalidDueTimeIsRefusedAndChangesNothing", "ScheduleEdit_RefusesReadOnlyFields", "ScheduleEnd_DisableAfterIsForSchedules",
+		"Rehearse_RefusesWhatIsWrong", "Reschedule_InvalidDueTimeIsRefusedAndChangesNothing", "ScheduleEdit_RefusesReadOnlyFields", "ScheduleEnd_DisableAfterIsForSchedules",
 		"Timing_InvalidDurationsAreRefused", "Timing_OtherFormsOfScheduledAtAreRefused",
 		"Validation_BodyMustBeAnObject", "Validation_ListsAtMost100Problems", "Validation_ListsEveryProblem",
 		"Validation_PointsAtTheInvalidField", "Validation_UnknownFieldNamesTheNearestKnownOne",
