@@ -31,7 +31,9 @@ func codesOf(t *testing.T, fields string, change func(*Plan)) []string {
 }
 
 func TestFindings(t *testing.T) {
-	takes := func(d time.Duration) func(*Plan) { return func(p *Plan) { p.Duration = map[string]time.Duration{"x": d} } }
+	takes := func(d time.Duration) func(*Plan) {
+		return func(p *Plan) { p.Duration = map[string]time.Duration{"x": d} }
+	}
 	limited := func(p *Plan) {
 		p.Limits = map[string]limit.Limit{"slow": {Calls: 1, Per: 20 * time.Minute}}
 		p.Entries = append(p.Entries, entry(t, "y", `"cron":"*/10 * * * *","limits":["slow"],"max_runs":60000`, p.From))

@@ -56,7 +56,7 @@ func TestRehearse_RefusesWhatIsWrong(t *testing.T) {
 		`{"keys":["a","b"],"fail":{"c":1}}`:         {"#/keys/1", "#/fail/c"},
 		`{"fail":{"a":2},"duration":{"a":"1h"}}`:    {"#/fail/a", "#/duration/a"},
 		`{"outages":[{"at":"2027-01-01","fro":1}]}`: {"#/outages/0/fro", "#/outages/0/for"},
-		`{"owner":"x"}`:                             {"#/owner"},
+		`{"owner":"x"}`: {"#/owner"},
 		`{"schedules":[` + dailyItem("k", `,"nme":1`) + `],"keys":["z"]}`: {"#/schedules/0/nme"},
 		`[]`: {"#"},
 	} {
