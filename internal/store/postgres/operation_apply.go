@@ -7,40 +7,40 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
 // OperationApply implements store.Operations.
 func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*job.Operation, error) {
-	var saved *job.Operation
+	var saved []*job.Operation
 	err := s.write(ctx, func(t *tx) error {
 		step.Begin()
 		saved = nil
 		a := &application{step: step, owner: step.Operation.Owner, changes: map[int64]*change{}, schedules: map[scheduleKey]*job.Schedule{}, rerun: map[int64]bool{}}
-		if err := t.run(append([]query{holds(step.Operation, step.Lease, &a.operation)}, a.locks()...)...); err != nil {
+		var held []*job.Operation
+		if err := t.run(append(ofRecords(records.HoldOperation(step.Operation, step.Lease, &held)), a.locks()...)...); err != nil {
 			return err
 		}
-		if a.operation == nil {
+		if len(held) == 0 {
 			return t.commit()
 		}
+		a.operation = held[0]
 		if err := a.decide(t); err != nil {
 			return err
 		}
 		o := a.operation
 		queries := append(a.writes.queries(t), a.rooms...)
 		queries = append(queries, query{sql: `DELETE FROM operation_jobs WHERE operation = $1 AND last <= $2`, args: []any{o.ID, o.Position}})
-		return t.commit(append(queries, saveOperation(o, t.now, &saved))...)
+		return t.commit(append(queries, ofRecords(records.SaveOperation(o, t.now, &saved))...)...)
 	})
-	if err == nil && saved == nil {
-		err = store.ErrNotHeld
-	}
-	return saved, err
+	return records.SavedOperation(saved, err)
 }
 
 // application changes the jobs of one step of an operation.
 type application struct {
 	step      store.OperationStep
 	owner     job.Owner
-	operation *job.Operation // as locked; nil if the lease is not held
+	operation *job.Operation // as locked
 	changes   map[int64]*change
 	schedules map[scheduleKey]*job.Schedule
 	writes    writes

@@ -52,6 +52,11 @@ func (e recordsEngine) Write(ctx context.Context, f func(records.Tx) ([]records.
 	})
 }
 
+// WriteSized implements records.Engine: no other write waits for this one.
+func (e recordsEngine) WriteSized(ctx context.Context, _ int, f func(records.Tx) ([]records.Query, error)) error {
+	return e.Write(ctx, f)
+}
+
 // Run implements records.Tx.
 func (t *tx) Run(queries ...records.Query) error {
 	return duplicate(t.run(ofRecords(queries)...), queries)

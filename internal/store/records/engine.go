@@ -22,6 +22,8 @@ type Engine interface {
 	// results, not add to them. A fault must come before the first change: SQLite
 	// commits several transactions as one, and does not undo a single one.
 	Write(ctx context.Context, f func(Tx) (last []Query, err error)) error
+	// WriteSized is Write for a function that stores approximately size bytes.
+	WriteSized(ctx context.Context, size int, f func(Tx) (last []Query, err error)) error
 }
 
 // Tx is a transaction under way.

@@ -21,10 +21,13 @@ type Column[T any] struct {
 	At func(*T) any
 }
 
-func (t *Table[T]) names() string {
+func (t *Table[T]) names() string { return t.namesOf("") }
+
+// namesOf returns the names of the columns, each behind a prefix such as "t.".
+func (t *Table[T]) namesOf(prefix string) string {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		names[i] = c.Name
+		names[i] = prefix + c.Name
 	}
 	return strings.Join(names, ", ")
 }

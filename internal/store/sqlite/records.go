@@ -37,7 +37,12 @@ func (e recordsEngine) Read(ctx context.Context, of records.Class, queries ...re
 
 // Write implements records.Engine.
 func (e recordsEngine) Write(ctx context.Context, f func(records.Tx) ([]records.Query, error)) error {
-	return e.store.write(ctx, func(t *tx) error {
+	return e.WriteSized(ctx, 0, f)
+}
+
+// WriteSized implements records.Engine.
+func (e recordsEngine) WriteSized(ctx context.Context, size int, f func(records.Tx) ([]records.Query, error)) error {
+	return e.store.writeSized(ctx, size, func(t *tx) error {
 		t.wrote = false
 		last, err := f(t)
 		if err == nil {
