@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const module = "github.com/punctual-dev/punctual"
@@ -195,9 +196,105 @@ func TestFiles_AreSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if isGenerated(text) {
+				continue
+			}
 			if lines := bytes.Count(text, []byte("\n")); lines > maxLines {
 				t.Errorf("%s/%s has %d lines; split it, the maximum is %d", p.ImportPath, name, lines, maxLines)
 			}
+		}
+	}
+}
+
+// isGenerated reports whether a program has written a file.
+func isGenerated(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("// Code generated ")) || bytes.Contains(text, []byte("\n// Code generated "))
+}
+
+// maxColumns is the most characters that a line may have.
+const maxColumns = 140
+
+// mayBeWide lists the packages that have longer lines. It only becomes shorter.
+var mayBeWide = []string{
+	"api/apitest",
+	"api/samples",
+	"client",
+	"client/receiver",
+	"examples/nightly-report",
+	"internal/admission",
+	"internal/alert",
+	"internal/alert/consent",
+	"internal/app",
+	"internal/attempt",
+	"internal/auth",
+	"internal/bench",
+	"internal/cli",
+	"internal/copydb",
+	"internal/crontab",
+	"internal/dashboard",
+	"internal/dashboard/ui",
+	"internal/dashboard/view",
+	"internal/demo",
+	"internal/dispatch",
+	"internal/docsite",
+	"internal/edge",
+	"internal/eventstream",
+	"internal/execute",
+	"internal/httpapi",
+	"internal/job",
+	"internal/lifecycle",
+	"internal/limit",
+	"internal/listen",
+	"internal/metrics",
+	"internal/naturaltime",
+	"internal/notify",
+	"internal/notify/smtp",
+	"internal/operation",
+	"internal/quota",
+	"internal/schedule",
+	"internal/secret",
+	"internal/service",
+	"internal/store",
+	"internal/store/postgres",
+	"internal/store/sqlite",
+	"internal/store/storetest",
+	"internal/textpack",
+	"internal/tracing",
+	"scripts/recording",
+	"scripts/release",
+	"scripts/testrun",
+	"test/browser",
+	"test/differ",
+	"test/nodes",
+	"test/pgtest",
+	"test/sim",
+	"test/soak",
+}
+
+func TestLines_AreShort(t *testing.T) {
+	for _, p := range packages(t) {
+		name, wide := strings.TrimPrefix(p.ImportPath, module+"/"), 0
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if isGenerated(text) {
+				continue
+			}
+			number := 0
+			for line := range strings.Lines(string(text)) {
+				number++
+				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) <= maxColumns {
+					continue
+				}
+				if wide++; !slices.Contains(mayBeWide, name) {
+					t.Errorf("%s/%s:%d has more than %d columns; wrap it", name, file, number, maxColumns)
+				}
+			}
+		}
+		if wide == 0 && slices.Contains(mayBeWide, name) {
+			t.Errorf("%s has no long lines any more; remove it from mayBeWide", name)
 		}
 	}
 }

@@ -7,6 +7,10 @@
 // after the call is like a connection that breaks during a commit: a caller that
 // retries may do its work twice.
 //
+// The methods are generated: after a change of store.Store, run
+//
+//	go test ./internal/store/faulty -update
+//
 // Methods without a context (Now, NodeHoldsLease, Subscribe, Close) use no
 // database and are never faulty.
 package faulty

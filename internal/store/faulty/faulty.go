@@ -168,3 +168,16 @@ func do(ctx context.Context, s *Store, method string, call func() error) error {
 	_, err := get(ctx, s, method, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
+
+// getTwo is get for a method that returns two values.
+func getTwo[A, B any](ctx context.Context, s *Store, method string, call func() (A, B, error)) (A, B, error) {
+	type both struct {
+		a A
+		b B
+	}
+	v, err := get(ctx, s, method, func() (v both, err error) {
+		v.a, v.b, err = call()
+		return v, err
+	})
+	return v.a, v.b, err
+}

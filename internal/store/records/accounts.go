@@ -151,7 +151,8 @@ func (r *Records) AccountList(ctx context.Context) ([]*identity.Account, error) 
 // AccountPage implements store.People.
 func (r *Records) AccountPage(ctx context.Context, after int64, limit int) (found []*identity.Account, err error) {
 	err = r.engine.Read(ctx, Access, Query{
-		SQL:  `SELECT number, id, email, created_at, operator, suspended_at FROM accounts WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
+		SQL: `SELECT number, id, email, created_at, operator, suspended_at FROM accounts
+			WHERE number > $1 AND deleted_at IS NULL ORDER BY number LIMIT $2`,
 		Args: []any{after, limit}, Start: func() { found = nil },
 		Row: func(row Row) error {
 			a := &identity.Account{}
@@ -190,7 +191,8 @@ func (r *Records) AccountOperator(ctx context.Context, account int64, operator b
 
 // AccountLimit implements store.Quotas.
 func (r *Records) AccountLimit(ctx context.Context, account int64, l identity.Overrides) error {
-	return r.changeAccount(ctx, account, `max_pending = $2, max_schedules = $3, max_stored = $4, max_rate = $5`, []any{l.Pending, l.Schedules, l.Stored, l.Rate})
+	return r.changeAccount(ctx, account, `max_pending = $2, max_schedules = $3, max_stored = $4, max_rate = $5`,
+		[]any{l.Pending, l.Schedules, l.Stored, l.Rate})
 }
 
 // AccountSuspend implements store.Blocking.
@@ -227,7 +229,10 @@ func (r *Records) AccountDelete(ctx context.Context, account int64, at time.Time
 // LockOut returns the queries that delete an account's sessions, keys, secrets and
 // other credentials, and what waits to be told about its jobs.
 func LockOut(d Dialect, account int64) []Query {
-	tables := []string{"sessions", "keys", "secrets", "totps", "header_secrets", "secret_uses", "alerts", "alert_states", "alert_outcomes", "alert_accounts"}
+	tables := []string{
+		"sessions", "keys", "secrets", "totps", "header_secrets", "secret_uses",
+		"alerts", "alert_states", "alert_outcomes", "alert_accounts",
+	}
 	if d == PostgreSQL {
 		tables = append(tables, "account_room")
 	}
@@ -236,7 +241,9 @@ func LockOut(d Dialect, account int64) []Query {
 		queries = append(queries, Query{SQL: `DELETE FROM ` + table + ` WHERE account = $1`, Args: []any{account}})
 	}
 	// Who was asked still counts, and refusals still hold.
-	return append(queries, Query{SQL: `UPDATE alert_recipients SET confirmed_at = NULL WHERE account = $1 AND confirmed_at IS NOT NULL`, Args: []any{account}})
+	return append(queries, Query{
+		SQL: `UPDATE alert_recipients SET confirmed_at = NULL WHERE account = $1 AND confirmed_at IS NOT NULL`, Args: []any{account},
+	})
 }
 
 // Owned is a table whose rows belong to accounts, with the columns of its primary key.

@@ -69,7 +69,8 @@ func (r *Records) AlertPut(ctx context.Context, a *store.Alert, putIf store.PutI
 		var found []*store.Alert
 		var others, size int
 		err := t.Run(Query{ // the account's row, also of an account without alerts
-			SQL:  `INSERT INTO alert_accounts (account, late_min, late_max) VALUES ($1, 0, 0) ON CONFLICT (account) DO UPDATE SET account = excluded.account`,
+			SQL: `INSERT INTO alert_accounts (account, late_min, late_max) VALUES ($1, 0, 0)
+				ON CONFLICT (account) DO UPDATE SET account = excluded.account`,
 			Args: []any{account}, Lock: true,
 		}, readAlert(&found, a.Owner, a.Name), Query{
 			SQL:  `SELECT count(*), coalesce(sum(octet_length(definition)), 0) FROM alerts WHERE account = $1 AND name <> $2`,
@@ -153,7 +154,8 @@ func (r *Records) AlertsPending(ctx context.Context, limit int) (accounts []int6
 		Query{
 			SQL: `WITH RECURSIVE a (account) AS (
 					SELECT account FROM (SELECT account FROM alert_outcomes ORDER BY account LIMIT 1) f
-					UNION ALL SELECT (SELECT o.account FROM alert_outcomes o WHERE o.account > a.account ORDER BY o.account LIMIT 1) FROM a WHERE a.account IS NOT NULL)
+					UNION ALL SELECT (SELECT o.account FROM alert_outcomes o WHERE o.account > a.account ORDER BY o.account LIMIT 1)
+						FROM a WHERE a.account IS NOT NULL)
 				SELECT account FROM a WHERE account IS NOT NULL LIMIT $1`,
 			Args: []any{limit}, Start: func() { accounts = nil }, Row: add,
 		},
@@ -187,7 +189,8 @@ func ApplyAlerts(account int64, c *store.AlertChanges) []Query {
 	}
 	return append(queries, Query{
 		SQL: `UPDATE alert_accounts SET data = $2, wake_at = (SELECT min(w) FROM (
-				SELECT min(wake_at) AS w FROM alerts WHERE account = $1 UNION ALL SELECT min(wake_at) FROM alert_states WHERE account = $1 AND wake_at IS NOT NULL) u)
+				SELECT min(wake_at) AS w FROM alerts WHERE account = $1
+				UNION ALL SELECT min(wake_at) FROM alert_states WHERE account = $1 AND wake_at IS NOT NULL) u)
 			WHERE account = $1`,
 		Args: []any{account, c.Data},
 	})

@@ -45,7 +45,9 @@ func (f *auditClass) Stored() any {
 }
 
 // AuditList implements store.Audits.
-func (r *Records) AuditList(ctx context.Context, account int64, event string, after uuid.UUID, limit int) (found []*identity.AuditEntry, err error) {
+func (r *Records) AuditList(
+	ctx context.Context, account int64, event string, after uuid.UUID, limit int,
+) (found []*identity.AuditEntry, err error) {
 	where, args := `account = $1`, []any{account}
 	and := func(condition string, arg any) {
 		args = append(args, arg)
@@ -64,10 +66,9 @@ func (r *Records) AuditList(ctx context.Context, account int64, event string, af
 }
 
 // AuditPage implements store.Copies.
-func (r *Records) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) (found []*identity.AuditEntry, err error) {
-	err = r.engine.Read(ctx, Background, audits.Select(&found, nil,
-		`INDEXED BY audits_list WHERE (account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`, account, after, limit))
-	return found, err
+func (r *Records) AuditPage(ctx context.Context, account int64, after uuid.UUID, limit int) ([]*identity.AuditEntry, error) {
+	return read(ctx, r, Background, &audits, `INDEXED BY audits_list WHERE (account, id) > ($1, $2::uuid) ORDER BY account, id LIMIT $3`,
+		account, after, limit)
 }
 
 // AuditPrune implements store.Audits.

@@ -57,9 +57,8 @@
 //		})
 //	}
 //
-//	func (r *Records) NoteList(ctx context.Context, account int64) (found []*store.Note, err error) {
-//		err = r.engine.Read(ctx, Pages, notes.Select(&found, nil, `WHERE account = $1 ORDER BY name LIMIT $2`, account, store.MaxNotes))
-//		return found, err
+//	func (r *Records) NoteList(ctx context.Context, account int64) ([]*store.Note, error) {
+//		return read(ctx, r, Pages, &notes, `WHERE account = $1 ORDER BY name LIMIT $2`, account, store.MaxNotes)
 //	}
 //
 //	func (r *Records) NoteDelete(ctx context.Context, account int64, name string) error {

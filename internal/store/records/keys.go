@@ -40,9 +40,8 @@ func (r *Records) KeyInsert(ctx context.Context, k *identity.Key) error {
 	})
 }
 
-func (r *Records) keysWhere(ctx context.Context, where string, arg any) (found []*identity.Key, err error) {
-	err = r.engine.Read(ctx, Access, keys.Select(&found, nil, `WHERE `+where, arg))
-	return found, err
+func (r *Records) keysWhere(ctx context.Context, where string, arg any) ([]*identity.Key, error) {
+	return read(ctx, r, Access, &keys, `WHERE `+where, arg)
 }
 
 // KeyFind implements store.Accounts.

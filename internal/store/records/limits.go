@@ -120,8 +120,8 @@ func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*s
 
 // LimitList implements store.Limits.
 func (r *Records) LimitList(ctx context.Context, owner job.Owner, after string, most int) (limits []store.Limit, err error) {
-	var found []*LimitRow
-	err = r.engine.Read(ctx, Pages, Limits.Select(&found, nil, `WHERE account = $1 AND key > $2 AND NOT deleted ORDER BY key LIMIT $3`, owner.Number, after, most))
+	found, err := read(ctx, r, Pages, &Limits, `WHERE account = $1 AND key > $2 AND NOT deleted ORDER BY key LIMIT $3`,
+		owner.Number, after, most)
 	for _, l := range found {
 		limits = append(limits, l.Limit)
 	}
@@ -158,8 +158,7 @@ func (r *Records) LimitsOf(ctx context.Context, owner job.Owner, keys []string) 
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	var found []*LimitRow
-	err = r.engine.Read(ctx, Pages, Limits.Select(&found, nil, `WHERE account = $1 AND key = ANY($2) AND NOT deleted ORDER BY key`, owner.Number, keys))
+	found, err := read(ctx, r, Pages, &Limits, `WHERE account = $1 AND key = ANY($2) AND NOT deleted ORDER BY key`, owner.Number, keys)
 	for _, l := range found {
 		limits = append(limits, l.Key)
 	}

@@ -126,7 +126,8 @@ func insertChunk(operation uuid.UUID, found []int64) []Query {
 // deleteChunks deletes up to limit chunks of an operation and counts them.
 func deleteChunks(operation uuid.UUID, limit int, deleted *int) Query {
 	return Query{
-		SQL:  `DELETE FROM operation_jobs WHERE operation = $1 AND last IN (SELECT last FROM operation_jobs WHERE operation = $1 ORDER BY last LIMIT $2)`,
+		SQL: `DELETE FROM operation_jobs WHERE operation = $1 AND last IN (
+			SELECT last FROM operation_jobs WHERE operation = $1 ORDER BY last LIMIT $2)`,
 		Args: []any{operation, limit}, Changed: deleted,
 	}
 }
@@ -185,7 +186,8 @@ func (r *Records) OperationStop(ctx context.Context, owner job.Owner, id uuid.UU
 // OperationsRunning implements store.Operations.
 func (r *Records) OperationsRunning(ctx context.Context, limit int) (n int, err error) {
 	err = r.engine.Read(ctx, Background, Query{
-		SQL: `SELECT count(*) FROM (SELECT 1 FROM operations INDEXED BY operations_running WHERE state = 0 LIMIT $1) o`, Args: []any{limit}, Row: into(&n),
+		SQL:  `SELECT count(*) FROM (SELECT 1 FROM operations INDEXED BY operations_running WHERE state = 0 LIMIT $1) o`,
+		Args: []any{limit}, Row: into(&n),
 	})
 	return n, err
 }
@@ -198,7 +200,8 @@ func (r *Records) OperationClaim(ctx context.Context, lease store.OperationLease
 	}
 	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		err := t.Run(Query{
-			SQL: `SELECT ` + operations.namesOf("o.") + `, a.id FROM operations o INDEXED BY operations_running JOIN accounts a ON a.number = o.account
+			SQL: `SELECT ` + operations.namesOf("o.") + `, a.id
+				FROM operations o INDEXED BY operations_running JOIN accounts a ON a.number = o.account
 				WHERE o.state = 0 AND (o.holder IS NULL OR o.holder = $1 OR o.held_until <= $2) AND a.deleted_at IS NULL AND a.suspended_at IS NULL
 				ORDER BY o.held_until, o.id LIMIT $3 FOR UPDATE OF o SKIP LOCKED`,
 			Args: []any{lease.Holder, t.Now(), limit}, Start: func() { claimed = nil },
@@ -234,7 +237,8 @@ func HoldOperation(o *job.Operation, lease store.OperationLease, found *[]*job.O
 	return []Query{{
 		SQL:  `UPDATE operations SET held_until = $4 WHERE account = $1 AND id = $2 AND state = 0 AND holder = $3`,
 		Args: []any{o.Owner.Number, o.ID, lease.Holder, lease.Until},
-	}, operations.Select(found, ownedBy(o.Owner), `WHERE account = $1 AND id = $2 AND state = 0 AND holder = $3`, o.Owner.Number, o.ID, lease.Holder)}
+	}, operations.Select(found, ownedBy(o.Owner), `WHERE account = $1 AND id = $2 AND state = 0 AND holder = $3`,
+		o.Owner.Number, o.ID, lease.Holder)}
 }
 
 // SaveOperation returns the queries that store how far an operation is, and read it.
@@ -261,7 +265,9 @@ func SavedOperation(saved []*job.Operation, err error) (*job.Operation, error) {
 }
 
 // OperationMatch implements store.Operations.
-func (r *Records) OperationMatch(ctx context.Context, of *job.Operation, lease store.OperationLease, found []int64, scanAfter int64) (*job.Operation, error) {
+func (r *Records) OperationMatch(
+	ctx context.Context, of *job.Operation, lease store.OperationLease, found []int64, scanAfter int64,
+) (*job.Operation, error) {
 	var saved []*job.Operation
 	err := r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var held []*job.Operation
@@ -292,10 +298,12 @@ func (r *Records) OperationNext(ctx context.Context, o *job.Operation, limit int
 func (r *Records) OperationPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	var rest []*job.Operation
 	old := false
-	err = r.engine.Read(ctx, Background, operations.Select(&rest, nil, `INDEXED BY operations_rest WHERE state = 3 ORDER BY id LIMIT 1`), Query{
-		SQL:  `SELECT EXISTS (SELECT 1 FROM operations INDEXED BY operations_ended WHERE state > 0 AND finished_at < $1)`,
-		Args: []any{Instant(before)}, Row: into(&old),
-	})
+	err = r.engine.Read(ctx, Background,
+		operations.Select(&rest, nil, `INDEXED BY operations_rest WHERE state = 3 ORDER BY id LIMIT 1`),
+		Query{
+			SQL:  `SELECT EXISTS (SELECT 1 FROM operations INDEXED BY operations_ended WHERE state > 0 AND finished_at < $1)`,
+			Args: []any{Instant(before)}, Row: into(&old),
+		})
 	if err != nil {
 		return 0, err
 	}
@@ -305,7 +313,9 @@ func (r *Records) OperationPrune(ctx context.Context, before time.Time, limit in
 				return nil, err
 			}
 			n++
-			return []Query{{SQL: `UPDATE operations SET state = 2 WHERE account = $1 AND id = $2 AND state = 3`, Args: []any{o.Owner.Number, o.ID}}}, nil
+			return []Query{{
+				SQL: `UPDATE operations SET state = 2 WHERE account = $1 AND id = $2 AND state = 3`, Args: []any{o.Owner.Number, o.ID},
+			}}, nil
 		})
 		if err != nil {
 			return 0, err
@@ -315,6 +325,7 @@ func (r *Records) OperationPrune(ctx context.Context, before time.Time, limit in
 		return n, nil
 	}
 	ended, err := r.prune(ctx, "operations", operations.Key,
-		`INDEXED BY operations_ended WHERE state > 0 AND state < 3 AND finished_at < $1 ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED`, Instant(before), limit)
+		`INDEXED BY operations_ended WHERE state > 0 AND state < 3 AND finished_at < $1
+			ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED`, Instant(before), limit)
 	return n + ended, err
 }

@@ -113,7 +113,9 @@ func (r *Records) AccountTOTP(ctx context.Context, account int64, decide identit
 
 // liveAccount locks the row of an account, and refuses one that is deleted.
 func liveAccount(account int64) Query {
-	return Query{SQL: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, Args: []any{account}, None: fault.NoSuch("account")}
+	return Query{
+		SQL: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, Args: []any{account}, None: fault.NoSuch("account"),
+	}
 }
 
 // AccountSize implements store.People.

@@ -42,7 +42,9 @@ func readMailbox(mailbox string, refused *bool, asked *time.Time) Query {
 }
 
 // RecipientGet implements store.Recipients.
-func (r *Records) RecipientGet(ctx context.Context, account int64, address, mailbox string) (found *store.Recipient, refused bool, err error) {
+func (r *Records) RecipientGet(
+	ctx context.Context, account int64, address, mailbox string,
+) (found *store.Recipient, refused bool, err error) {
 	var all []*store.Recipient
 	var asked time.Time
 	if err := r.engine.Read(ctx, Single, readRecipient(&all, account, address), readMailbox(mailbox, &refused, &asked)); err != nil {
@@ -56,19 +58,19 @@ func (r *Records) RecipientGet(ctx context.Context, account int64, address, mail
 
 // RecipientFind implements store.Recipients.
 func (r *Records) RecipientFind(ctx context.Context, token []byte) (*store.Recipient, error) {
-	var found []*store.Recipient
-	err := r.engine.Read(ctx, Single, recipients.Select(&found, nil, `WHERE token = $1`, notNil(token)))
+	found, err := read(ctx, r, Single, &recipients, `WHERE token = $1`, notNil(token))
 	return first(found, err, "recipient")
 }
 
 // RecipientList implements store.Recipients.
-func (r *Records) RecipientList(ctx context.Context, account int64, after string, limit int) (found []*store.Recipient, err error) {
-	err = r.engine.Read(ctx, Pages, recipients.Select(&found, nil, `WHERE account = $1 AND address > $2 ORDER BY address LIMIT $3`, account, after, limit))
-	return found, err
+func (r *Records) RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error) {
+	return read(ctx, r, Pages, &recipients, `WHERE account = $1 AND address > $2 ORDER BY address LIMIT $3`, account, after, limit)
 }
 
 // RecipientChange implements store.Recipients.
-func (r *Records) RecipientChange(ctx context.Context, account int64, address, mailbox string, since time.Time, decide store.RecipientDecide) error {
+func (r *Records) RecipientChange(
+	ctx context.Context, account int64, address, mailbox string, since time.Time, decide store.RecipientDecide,
+) error {
 	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var found []*store.Recipient
 		m := &store.RecipientSnapshot{}

@@ -53,15 +53,13 @@ func (r *Records) SecretPut(ctx context.Context, h *identity.HeaderSecret, putIf
 }
 
 // SecretsNamed implements store.HeaderSecrets.
-func (r *Records) SecretsNamed(ctx context.Context, account int64, names []string) (found []*identity.HeaderSecret, err error) {
-	err = r.engine.Read(ctx, Access, headerSecrets.Select(&found, nil, `WHERE account = $1 AND name = ANY($2)`, account, names))
-	return found, err
+func (r *Records) SecretsNamed(ctx context.Context, account int64, names []string) ([]*identity.HeaderSecret, error) {
+	return read(ctx, r, Access, &headerSecrets, `WHERE account = $1 AND name = ANY($2)`, account, names)
 }
 
 // SecretList implements store.HeaderSecrets.
-func (r *Records) SecretList(ctx context.Context, account int64) (found []*identity.HeaderSecret, err error) {
-	err = r.engine.Read(ctx, Access, headerSecrets.Select(&found, nil, `WHERE account = $1 ORDER BY name LIMIT $2`, account, identity.MaxHeaderSecrets))
-	return found, err
+func (r *Records) SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error) {
+	return read(ctx, r, Access, &headerSecrets, `WHERE account = $1 ORDER BY name LIMIT $2`, account, identity.MaxHeaderSecrets)
 }
 
 // SecretDelete implements store.HeaderSecrets.

@@ -31,15 +31,14 @@ func (r *Records) SessionInsert(ctx context.Context, s *identity.Session) error 
 }
 
 // SessionList implements store.People.
-func (r *Records) SessionList(ctx context.Context, account int64, at time.Time) (found []*identity.Session, err error) {
-	err = r.engine.Read(ctx, Access, sessions.Select(&found, nil, `WHERE account = $1 AND expires_at > $2 AND NOT pending ORDER BY seen_at DESC, hash`, account, at))
-	return found, err
+func (r *Records) SessionList(ctx context.Context, account int64, at time.Time) ([]*identity.Session, error) {
+	return read(ctx, r, Access, &sessions, `WHERE account = $1 AND expires_at > $2 AND NOT pending ORDER BY seen_at DESC, hash`,
+		account, at)
 }
 
 // SessionFind implements store.People.
 func (r *Records) SessionFind(ctx context.Context, hash []byte, at time.Time) (*identity.Session, error) {
-	var found []*identity.Session
-	err := r.engine.Read(ctx, Access, sessions.Select(&found, nil, `WHERE hash = $1 AND expires_at > $2`, notNil(hash), at))
+	found, err := read(ctx, r, Access, &sessions, `WHERE hash = $1 AND expires_at > $2`, notNil(hash), at)
 	return first(found, err, "session")
 }
 

@@ -24,8 +24,8 @@ var stats = Table[store.Stat]{
 
 // StatsRead implements store.Stats.
 func (r *Records) StatsRead(ctx context.Context, account, from, to int64) ([]store.Stat, error) {
-	var found []*store.Stat
-	err := r.engine.Read(ctx, Pages, stats.Select(&found, nil, `WHERE account = $1 AND minute BETWEEN $2 AND $3 ORDER BY minute, source`, account, from, to))
+	found, err := read(ctx, r, Pages, &stats, `WHERE account = $1 AND minute BETWEEN $2 AND $3 ORDER BY minute, source`,
+		account, from, to)
 	if err != nil {
 		return nil, err
 	}

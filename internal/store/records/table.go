@@ -1,6 +1,7 @@
 package records
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,4 +89,10 @@ func (t *Table[T]) Put(record *T, keep ...string) Query {
 	q := t.Insert(record)
 	q.SQL += ` ON CONFLICT (` + strings.Join(t.Key, ", ") + `) DO UPDATE SET ` + strings.Join(set, ", ")
 	return q
+}
+
+// read reads the records that the rest of a statement selects, from WHERE on.
+func read[T any](ctx context.Context, r *Records, class Class, t *Table[T], rest string, args ...any) (found []*T, err error) {
+	err = r.engine.Read(ctx, class, t.Select(&found, nil, rest, args...))
+	return found, err
 }

@@ -22,7 +22,10 @@ func (r *Records) TargetBlock(ctx context.Context, b *operator.TargetBlock) erro
 		full := false
 		err := t.Run(
 			Query{SQL: `LOCK TABLE blocked_targets IN EXCLUSIVE MODE`, Lock: true}, // so that the count stays valid until the commit
-			Query{SQL: `SELECT count(*) >= $1 FROM blocked_targets WHERE target <> $2`, Args: []any{operator.MaxTargetBlocks, b.Target}, Row: into(&full)},
+			Query{
+				SQL: `SELECT count(*) >= $1 FROM blocked_targets WHERE target <> $2`, Args: []any{operator.MaxTargetBlocks, b.Target},
+				Row: into(&full),
+			},
 		)
 		if err != nil {
 			return nil, err
@@ -31,7 +34,8 @@ func (r *Records) TargetBlock(ctx context.Context, b *operator.TargetBlock) erro
 			return nil, fault.New(fault.Invalid, operator.TooManyBlocks)
 		}
 		block := blockedTargets.Insert(b)
-		block.SQL += ` ON CONFLICT (target) DO UPDATE SET reason = coalesce(nullif(excluded.reason, ''), blocked_targets.reason) RETURNING reason, blocked_at`
+		block.SQL += ` ON CONFLICT (target) DO UPDATE
+			SET reason = coalesce(nullif(excluded.reason, ''), blocked_targets.reason) RETURNING reason, blocked_at`
 		block.Row = into(&b.Reason, &b.BlockedAt)
 		return []Query{block}, nil
 	})
