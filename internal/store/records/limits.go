@@ -97,7 +97,8 @@ func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*s
 	var found []*LimitRow
 	use := &store.LimitUse{}
 	var order LimitOrder
-	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), order.Read(owner.Number, &store.Limit{Key: key, Limit: limit.Limit{Parallel: limit.MaxParallel}}), Query{
+	first := order.Read(owner.Number, &store.Limit{Key: key, Limit: limit.Limit{Parallel: limit.MaxParallel}})
+	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), first, Query{
 		SQL: `SELECT (SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state >= 2 LIMIT $4) a),
 			(SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND state = 1 AND due <= $3 LIMIT $4) b)`,
 		Args: []any{owner.Number, key, now, store.MaxLimitCount}, Row: into(&use.InFlight, &use.Waiting),
