@@ -71,6 +71,8 @@ type JobRequest struct {
 	Completion *Completion `json:"completion,omitempty"`
 	// ExpiresIn counts from the due time; no attempt starts later.
 	ExpiresIn Duration `json:"expires_in,omitzero"`
+	// Redact has what is sent but never shown: body, response, headers, header:NAME.
+	Redact []string `json:"redact,omitempty"`
 	// Metadata false leaves $job, $state and $previous out of the body.
 	Metadata *bool `json:"metadata,omitempty"`
 }

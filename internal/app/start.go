@@ -123,7 +123,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Sealer: secret.Sealer{Keys: n.keys}, Logs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 		Mail: n.mailer(), Listeners: n.listeners,
 		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {
@@ -170,7 +170,7 @@ func (n *Node) newService() {
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil,
 		Operated: func() { n.operating.Wake() },
-		Secrets:  n.vault, Audit: n.audit,
+		Secrets:  n.vault, Sealer: secret.Sealer{Keys: n.keys}, Audit: n.audit,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})

@@ -100,7 +100,7 @@ func runner(t *testing.T, queue store.Queue) (*Runner, *bytes.Buffer) {
 // end stores the outcome of an item's attempt whose target responded with a
 // text.
 func (r *Runner) end(ctx context.Context, number int64, text string) (held, freed bool) {
-	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(number), time.Now())}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(number), time.Now(), nil)}
 	began := time.Now()
 	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, lifecycle.Span{Began: began, Ended: began})
 	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, lifecycle.Span{Began: began, Ended: began}) }, func() { freed = true })
@@ -169,7 +169,7 @@ func TestFire_StoresAFailureAfterAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := &picky{stored: map[int64]string{}}
 		r, _ := runner(t, queue)
-		a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(1), time.Now())}
+		a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(1), time.Now(), nil)}
 		freed := false
 		a.Fire(t.Context(), 1, time.Now(), func() bool { return true }, func(int64) { freed = true }) // panics: there is no client
 		if !strings.HasPrefix(queue.stored[1], `discarded {"kind":"internal"`) || !freed || a.Result != job.Discarded {

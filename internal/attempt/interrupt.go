@@ -81,9 +81,9 @@ func held(item *store.QueueItem) int {
 	if item.Delivery != nil {
 		return len(item.Delivery.Body)
 	}
-	n := len(item.Job.Args)
+	n := job.Size(item.Job)
 	if s := item.Schedule; s != nil {
-		n += len(s.Args) + len(s.State) + len(s.Previous)
+		n += job.ScheduleSize(s)
 	}
 	return n
 }

@@ -54,7 +54,8 @@ type Config struct {
 	Jobs    Jobs
 	Client  Client
 	Secrets Secrets
-	Vault   Vault // sends the requests of jobs that use header secrets
+	Vault   Vault      // sends the requests of jobs that use header secrets
+	Sealer  job.Sealer // of what jobs hide; nil encrypts nothing
 	Logs    Logs
 	Metrics *metrics.Metrics
 	Tracer  *tracing.Tracer // nil for no spans
@@ -134,7 +135,7 @@ func (r *Runner) Prepare(item *store.QueueItem, now time.Time) dispatch.Attempt 
 	if item.Kind == store.KindDelivery {
 		return &deliveryAttempt{runner: r, item: item, begin: schedule.Later(item.Due, now)}
 	}
-	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now), prepared: now}
+	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(item, now, r.Sealer), prepared: now}
 	if r.CompletionURL == "" {
 		a.NotCompletable()
 	}
@@ -300,9 +301,9 @@ func (a *jobAttempt) judge(o *job.Outcome) lifecycle.Verdict { return lifecycle.
 
 // Size implements dispatch.Attempt.
 func (a *jobAttempt) Size() int64 {
-	n := len(a.Item.Job.Args) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
+	n := job.Size(a.Item.Job) + 2*len(a.Outgoing.Body) + len(a.Outgoing.URL)
 	if s := a.Item.Schedule; s != nil {
-		n += len(s.Args) + len(s.State) + len(s.Previous)
+		n += job.ScheduleSize(s)
 	}
 	return int64(n)
 }

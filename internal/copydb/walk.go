@@ -146,9 +146,9 @@ func size(value any) int {
 	const fields = 200 // those of few bytes
 	switch v := value.(type) {
 	case *job.Schedule:
-		return fields + len(v.Args) + len(v.State) + len(v.Previous)
+		return fields + job.ScheduleSize(v)
 	case *job.Job:
-		return fields + len(v.Args)
+		return fields + job.Size(v)
 	case *job.Log:
 		return fields + len(v.Payload)
 	case *store.PendingDelivery:

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -131,7 +130,7 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 	if err != nil {
 		return nil, err
 	}
-	request, page := job.Again(j), c.href("/jobs/%d", j.Number)
+	request, page, id := job.Again(j), c.href("/jobs/%d", j.Number), job.Ref{Number: j.Number}
 	return &editable{
 		Editing: view.Editing{
 			Title: "Run again with changes", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/rerun/edit", Verb: "Create new job",
@@ -139,7 +138,7 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 		},
 		places: job.EditJob, request: request, args: j.Args, zone: "UTC",
 		preview: func(patch rawjson.Value) ([]job.FieldChange, error) {
-			if _, err := s.Service.Preview(ctx, c.owner(), patched(request, patch), nil); err != nil {
+			if err := s.Service.PreviewRerun(ctx, c.owner(), id, patch); err != nil {
 				return nil, err
 			}
 			var changes []job.FieldChange
@@ -149,23 +148,13 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 			return changes, nil
 		},
 		save: func(patch rawjson.Value, _ service.Match) (string, error) {
-			again, _, err := s.Service.Rerun(ctx, c.owner(), job.Ref{Number: j.Number}, patch, nil)
+			again, _, err := s.Service.Rerun(ctx, c.owner(), id, patch, nil)
 			if err != nil {
 				return "", err
 			}
 			return c.href("/jobs/%d?done=changed", again.Number), nil
 		},
 	}, nil
-}
-
-// patched returns a request with the members of a patch in place of its own; null
-// removes one.
-func patched(request, patch rawjson.Value) rawjson.Value {
-	changes := rawjson.Members(patch)
-	members := slices.DeleteFunc(rawjson.Members(request), func(m rawjson.Member) bool {
-		return slices.ContainsFunc(changes, func(c rawjson.Member) bool { return c.Name == m.Name })
-	})
-	return rawjson.Object(append(members, slices.DeleteFunc(changes, func(c rawjson.Member) bool { return rawjson.IsNull(c.Value) })...))
 }
 
 // scheduleHistory shows the edits of a schedule.

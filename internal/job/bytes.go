@@ -27,9 +27,13 @@ func readBase64(r *reader, f *Field, v rawjson.Value) {
 	}
 }
 
-// GivenBody returns the value of body or of body_base64; nil if there is neither.
+// GivenBody returns the value of body or of body_base64 as it is shown; nil if there is
+// neither, or it is hidden.
 func (s *Spec) GivenBody() rawjson.Value {
-	if s.BodyBase64 != nil {
+	switch {
+	case s.Redact.Body:
+		return nil
+	case s.BodyBase64 != nil:
 		return s.BodyBase64
 	}
 	return s.Body
@@ -58,6 +62,9 @@ func (o *Outgoing) renderBytes(s *Spec) error {
 	}
 	sent, ok := bytesOf(s.BodyBase64)
 	switch {
+	case s.Redact.Body && isRedacted(s.BodyBase64): // without what is hidden
+		o.body = redacted
+		return nil
 	case !ok:
 		return nil // it was refused
 	case len(sent) > MaxRequestBody:
@@ -65,6 +72,10 @@ func (o *Outgoing) renderBytes(s *Spec) error {
 	}
 	if !o.hasContentType() {
 		o.ContentType = bytesType
+	}
+	if s.Redact.Body {
+		o.Body, o.body = sent, redacted
+		return nil
 	}
 	o.Body, o.body, o.encoded = sent, s.BodyBase64, true
 	if utf8.Valid(sent) && escapedLen(sent) <= max(minEscaped, len(sent)*3/2) { // base64 is 4/3 as long

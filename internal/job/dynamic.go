@@ -18,6 +18,17 @@ type Dynamic struct {
 	Job      rawjson.Value // $job
 	State    rawjson.Value // $state
 	Previous rawjson.Value // $previous
+	// Conceals is set if $previous is sent but not shown.
+	Conceals bool
+	shows    bool // it is RedactedText, at any path
+}
+
+// shown returns the values for what is shown of a request.
+func (d Dynamic) shown() Dynamic {
+	if d.Conceals {
+		d.Previous, d.shows = redacted, true
+	}
+	return d
 }
 
 // NewDynamic returns the dynamic fields of a job; the schedule is nil for a
@@ -31,7 +42,7 @@ func NewDynamic(number int64, s *Schedule) Dynamic {
 		d.State = s.State
 	}
 	if s.Previous != nil {
-		d.Previous = s.Previous
+		d.Previous, d.Conceals = s.Previous, s.HiddenPrevious != ""
 	}
 	return d
 }
@@ -56,7 +67,7 @@ func (d Dynamic) Resolve(v rawjson.Value, most int) (resolved rawjson.Value, ok 
 		if len(text) < 3 || text[1] != '$' {
 			continue
 		}
-		if by := resolveText(text, values); by != nil {
+		if by := d.resolveText(text, values); by != nil {
 			add(&out, v[copied:begin])
 			add(&out, by)
 			copied = end
@@ -78,7 +89,7 @@ func upTo(most int, v rawjson.Value) (rawjson.Value, bool) {
 }
 
 // resolveText returns the replacement of a string, or nil if it stays.
-func resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Value {
+func (d Dynamic) resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Value {
 	text := rawjson.Text(v)
 	if strings.HasPrefix(text, "$$") && isDynamic(strings.TrimLeft(text, "$")) {
 		return rawjson.Quote(text[1:])
@@ -88,6 +99,9 @@ func resolveText(v rawjson.Value, values map[string]*rawjson.Index) rawjson.Valu
 		return nil
 	}
 	path := strings.Split(name, ".")
+	if d.shows && path[0] == "previous" {
+		return redacted
+	}
 	if found := values[path[0]].Find(path[1:]); found != nil {
 		return found
 	}

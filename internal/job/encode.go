@@ -173,19 +173,31 @@ func AppendResponse(b []byte, r *Response, took time.Duration) []byte {
 	b = append(b, `"status":`...)
 	b = strconv.AppendInt(b, int64(r.Status), 10)
 	b = append(b, `,"headers":`...)
-	b = appendHeaders(b, r.Header)
+	b = appendHeaders(b, r.shownHeader())
 	b = append(b, `,"body":`...)
 	b, binary := appendBody(b, r)
 	if binary {
 		b = append(b, `,"encoding":"base64"`...)
 	}
-	if r.Withheld {
+	if r.Withheld && !r.Redacted {
 		b = append(b, `,"withheld":true`...)
 	}
 	b = append(b, `,"duration_ms":`...)
 	b = AppendMillis(b, took)
 	b = append(b, `,"truncated":`...)
 	return strconv.AppendBool(b, r.Truncated)
+}
+
+// shownHeader returns the header as it is shown.
+func (r *Response) shownHeader() http.Header {
+	if !r.Redacted {
+		return r.Header
+	}
+	shown := make(http.Header, len(r.Header))
+	for name := range r.Header {
+		shown[name] = []string{RedactedText}
+	}
+	return shown
 }
 
 // AppendFailure appends the members (without braces) kind and message.
@@ -229,6 +241,9 @@ const maxEscaped = MaxResponseBody * 3 / 2
 // JSON and it parses, else a string, else base64. It also uses base64 for a string
 // that escaping would make too long.
 func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
+	if r.Redacted {
+		return append(b, redacted...), false
+	}
 	if r.Withheld {
 		return append(b, null...), false
 	}

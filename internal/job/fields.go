@@ -37,6 +37,7 @@ type Spec struct {
 	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
 	Completion  Await           // of work that takes longer than a request
 	Metadata    bool
+	Redact      Redact
 	RepeatEvery rawjson.Value
 	Cron        string
 	Timezone    string
@@ -78,12 +79,12 @@ var fields = []Field{
 		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the URL: a query string or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
 	},
 	{
-		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkSecrets,
+		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkHeaders,
 		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
 		Form: Form{Section: RequestSection, Label: "Headers", Hint: "One Name: value per line.", Placeholder: "Authorization: Bearer …", Mono: true},
 	},
 	{
-		Name: "body", In: Anywhere, Kind: AnyValue, Excludes: base64Field,
+		Name: "body", In: Anywhere, Kind: AnyValue, Excludes: base64Field, check: checkBody,
 		set:  func(s *Spec, v rawjson.Value) { s.Body = v },
 		Form: Form{Section: RequestSection, Label: "Body", Placeholder: `{"hello": "world"}`, Mono: true},
 	},
@@ -206,6 +207,12 @@ var fields = []Field{
 		set:  func(s *Spec, v rawjson.Value) { s.Metadata = string(v) == "true" },
 		Form: Form{Section: MoreSection, Label: "Add $job, $state and $previous to the body", Hint: "Only to a body that is a JSON object.", Default: "true"},
 		Flag: Flag{Placeholder: "", Help: "Add $job, $state and $previous to a body that is a JSON object; --metadata=false does not."},
+	},
+	{
+		Name: redactField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readRedact,
+		set:  func(s *Spec, v rawjson.Value) { s.Redact = redactOf(v) },
+		Form: Form{Section: MoreSection, Label: "Redact", Hint: "What is sent but never shown: body, response, headers or header:NAME.", Placeholder: "body, header:x-api-key"},
+		Flag: Flag{Placeholder: "PART,…", Help: "What is sent but never shown: body, response, headers or header:NAME."},
 	},
 	{
 		Name: "callback_url", In: Anywhere, Kind: TextValue, read: readURL,

@@ -77,6 +77,8 @@ type Response struct {
 	Truncated bool   // the body was longer than what is kept
 	// Withheld reports that Body is not kept because secrets in it could not be masked.
 	Withheld bool
+	// Redacted reports that body and headers are not shown. They are not kept.
+	Redacted bool
 
 	json     rawjson.Value // cached by JSONBody
 	jsonRead bool

@@ -18,10 +18,12 @@ func (q ListQuery) Budget() int {
 // The sizes below count the bytes of a record's long fields, for page budgets.
 
 // Size returns the size of a job.
-func Size(j *Job) int { return len(j.Args) }
+func Size(j *Job) int { return len(j.Args) + j.Hidden.Size() }
 
 // ScheduleSize returns the size of a schedule.
-func ScheduleSize(s *Schedule) int { return len(s.Args) + len(s.State) + len(s.Previous) }
+func ScheduleSize(s *Schedule) int {
+	return len(s.Args) + s.Hidden.Size() + len(s.State) + len(s.Previous) + len(s.HiddenPrevious)
+}
 
 // LogSize returns the size of a log.
 func LogSize(l *Log) int { return len(l.Payload) }

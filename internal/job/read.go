@@ -20,7 +20,8 @@ type Draft struct {
 	Key, Name, Description *string
 	KeyInHeader            bool // the key was sent in the header Idempotency-Key
 	Args                   rawjson.Value
-	Spec                   Spec      // Args, parsed
+	Hidden                 Hidden    // of Args
+	Spec                   Spec      // Args, parsed, with what is hidden
 	ScheduledAt            time.Time // the first due time requested
 	DueAt                  time.Time // when it fires; not before now
 	Frequency              schedule.Frequency
@@ -41,6 +42,9 @@ type ReadOptions struct {
 	// Replaces returns the schedule that a complete request replaces, or nil. It is
 	// called if there would be no due time for a new schedule. It may be nil.
 	Replaces func() *Schedule
+	// Account is for which Sealer hides what redact names. A nil Sealer is Plain.
+	Account uuid.UUID
+	Sealer  Sealer
 	// HeaderKey is the value of the header Idempotency-Key; nil if there is none.
 	HeaderKey *string
 	// CheckHost returns why a host, with or without a port, may not be a target,
@@ -65,6 +69,8 @@ type reader struct {
 	run      bool // the request changes one run of a schedule: its time is exact, not on a grid
 	problems fault.Problems
 	draft    Draft
+	before   Hidden // of the record that is changed or replaced, and that opened
+	opened   parts
 }
 
 // Read reads a create request. Its error is a fault that lists every problem.
@@ -105,7 +111,9 @@ func (r *reader) finish(members []rawjson.Member) (*Draft, error) {
 		}
 		return &r.draft, err
 	}
-	r.draft.Args = r.args(members)
+	if err := r.setArgs(members); err != nil {
+		return nil, err
+	}
 	return &r.draft, nil
 }
 

@@ -48,7 +48,7 @@ func (e *Edit) TakeOver(s *Schedule, document string) {
 // every problem.
 func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	p := &patch{
-		args: j.Args, name: j.Name, description: j.Description, key: j.Key,
+		args: j.Args, hidden: j.Hidden, name: j.Name, description: j.Description, key: j.Key,
 		schedule: j.ScheduleID, places: EditJob, opts: opts, given: map[string]bool{},
 	}
 	if j.ScheduleID != uuid.Nil {
@@ -70,7 +70,7 @@ func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	opts.Schedule = s.ID
 	p := &patch{
-		args: s.Args, name: s.Name, description: s.Description, key: s.Key,
+		args: s.Args, hidden: s.Hidden, name: s.Name, description: s.Description, key: s.Key,
 		places: EditSchedule, firstDue: s.FirstDue, opts: opts, given: map[string]bool{},
 	}
 	draft, err := p.read(body)
@@ -100,6 +100,7 @@ func (e *Edit) move(moves bool, from time.Time) {
 // patch reads a merge patch of a record.
 type patch struct {
 	args                   rawjson.Value
+	hidden                 Hidden // of args
 	name, description, key *string
 	schedule               uuid.UUID // of a run
 	places                 Places
@@ -124,8 +125,12 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 		return nil, err
 	}
 	r.run = p.schedule != uuid.Nil
-	changes := p.take(r, rawjson.Members(body))
-	patched := p.whole(Merge(p.args, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
+	if err := r.hiddenIn(&p.hidden); err != nil {
+		return nil, err
+	}
+	sent := r.opened.reveal(p.args)
+	changes := r.opened.fill(p.take(r, rawjson.Members(body)))
+	patched := p.whole(Merge(sent, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
 	for _, m := range patched {
 		if !rawjson.IsNull(m.Value) && (p.given[m.Name] || !slices.Contains(firstTimes, m.Name)) {
 			r.fields[m.Name] = m.Value
@@ -136,6 +141,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 			r.refuse(Pointer(c.Name), "works only with %s; give %s too, or leave it out", f.Needs, f.Needs)
 		}
 	}
+	p.checkUncovered(r)
 	p.setStart(r)
 	if p.places&EditSchedule != 0 && !r.has("repeat_every") && !r.has("cron") {
 		for _, name := range []string{"repeat_every", "cron"} {
@@ -146,14 +152,16 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 	}
 	draft, err := r.finish(patched)
 	if err != nil {
-		err = p.relevant(err)
+		err = p.relevant(err, sent)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if draft == nil || draft.Args == nil { // its only problems are not relevant
 		draft = &r.draft
-		draft.Args = r.args(patched)
+		if err := r.setArgs(patched); err != nil {
+			return nil, err
+		}
 	}
 	return draft, nil
 }
@@ -234,14 +242,14 @@ func (p *patch) firstTime(now time.Time) time.Time {
 }
 
 // relevant returns the problems that the patch causes: those of its fields, and
-// those that the record does not have without it.
-func (p *patch) relevant(err error) error {
+// those that the record does not have without it. sent are its args with what is hidden.
+func (p *patch) relevant(err error, sent rawjson.Value) error {
 	opts := p.opts
 	if p.creates {
 		opts = opts.withoutNames()
 		opts.HeaderKey = nil // the key is the call's
 	}
-	before := problemsOf(p.whole(p.args, nil), opts, p.schedule != uuid.Nil)
+	before := problemsOf(p.whole(sent, nil), opts, p.schedule != uuid.Nil)
 	problems := slices.DeleteFunc(slices.Clone(fault.ProblemsOf(err)), func(problem fault.Problem) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(problem.Pointer, "#/"), "/")
 		_, given := p.given[name]
@@ -274,17 +282,50 @@ func (o ReadOptions) withoutNames() ReadOptions {
 	return o
 }
 
-// CheckNames returns a fault that lists the limits and secrets that args name and that
-// can't be used, because they were deleted or changed since the args were read.
-func CheckNames(args rawjson.Value, opts ReadOptions) error {
-	members := rawjson.Members(args)
+// CheckNames returns a fault that lists the limits and secrets that a schedule names and
+// that can't be used, because they were deleted or changed since it was read.
+func CheckNames(s *Schedule, opts ReadOptions) error {
+	members := rawjson.Members(s.Args)
 	others := problemsOf(members, opts.withoutNames(), false)
-	return fault.Refuse(slices.DeleteFunc(problemsOf(members, opts, false), func(p fault.Problem) bool { return slices.Contains(others, p) }))
+	problems := slices.DeleteFunc(problemsOf(members, opts, false), func(p fault.Problem) bool { return slices.Contains(others, p) })
+	for _, name := range s.Hidden.Secrets {
+		if opts.CheckSecret == nil {
+			break
+		}
+		if why := opts.CheckSecret(name, rawjson.Text(rawjson.Get(s.Args, "url"))); why != "" {
+			problems = append(problems, fault.Problem{Pointer: "#/headers", Detail: why})
+		}
+	}
+	return fault.Refuse(problems)
 }
 
 // difference returns the fields in which a record differs from a draft.
 func (p *patch) difference(d *Draft) []FieldChange {
-	return differences(p.whole(p.args, nil), (&patch{name: d.Name, description: d.Description}).whole(d.Args, nil))
+	changes := differences(p.whole(p.args, nil), (&patch{name: d.Name, description: d.Description}).whole(d.Args, nil))
+	return hiddenChanges(changes, &p.hidden, &d.Hidden, d.Args)
+}
+
+// hiddenChanges adds the fields that differ in what is hidden only, and hides old values
+// that new args hide.
+func hiddenChanges(changes []FieldChange, before, after *Hidden, args rawjson.Value) []FieldChange {
+	redact := redactOf(rawjson.Get(args, redactField))
+	for i := range changes {
+		switch c := &changes[i]; {
+		case c.From == nil:
+		case redact.Body && (c.Path == "/body" || c.Path == "/"+base64Field):
+			c.From = redacted
+		case c.Path == "/headers":
+			c.From = redact.shownHeaders(c.From)
+		}
+	}
+	add := func(differs bool, paths ...string) {
+		if differs && !slices.ContainsFunc(changes, func(c FieldChange) bool { return slices.Contains(paths, c.Path) }) {
+			changes = append(changes, FieldChange{Path: paths[0], From: redacted, To: redacted})
+		}
+	}
+	add(before.Body != "" && after.Body != "" && before.Body != after.Body, "/body", "/"+base64Field)
+	add(before.Headers != "" && after.Headers != "" && before.Headers != after.Headers, "/headers")
+	return changes
 }
 
 // Differences returns the fields in which one job's definition differs from
@@ -293,7 +334,7 @@ func Differences(before, after *Job) []FieldChange {
 	fields := func(j *Job) []rawjson.Member {
 		return (&patch{name: j.Name, description: j.Description}).whole(j.Args, nil)
 	}
-	return differences(fields(before), fields(after))
+	return hiddenChanges(differences(fields(before), fields(after)), &before.Hidden, &after.Hidden, after.Args)
 }
 
 func differences(before, after []rawjson.Member) []FieldChange {

@@ -388,7 +388,7 @@ func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 	opts := job.ReadOptions{
 		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string) string { return "names no secret" },
 	}
-	err := job.CheckNames(args, opts)
+	err := job.CheckNames(&job.Schedule{Args: args}, opts)
 	if want := []string{"#/limits/1", "#/headers/k"}; !slices.Equal(pointers(err), want) {
 		t.Errorf("problems at %q, want %q", pointers(err), want)
 	}
@@ -396,7 +396,7 @@ func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 		t.Errorf("a rerun without headers has problems at %q", pointers(err))
 	}
 	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string) string { return "" }
-	if err := job.CheckNames(args, opts); err != nil {
+	if err := job.CheckNames(&job.Schedule{Args: args}, opts); err != nil {
 		t.Error(err)
 	}
 	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{}`), opts); err != nil {

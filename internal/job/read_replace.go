@@ -21,27 +21,72 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 		return nil, err
 	}
 	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
+	replaced, err := r.fillReplaced(members)
+	if err != nil {
+		return nil, err
+	}
 	r.take(members, scheduleFields)
 	if !r.has("repeat_every") && !r.has("cron") {
 		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
 	}
 	draft, err := r.finish(members)
 	if err != nil && opts.Replaces != nil {
-		if same := unchanged(opts.Replaces(), members); same != nil {
+		if same := r.unchanged(opts.Replaces(), members); same != nil {
 			return same, nil
 		}
 	}
+	if draft != nil && replaced != nil && draft.Existing == nil {
+		draft.Existing = replaced
+	}
 	return draft, err
+}
+
+// fillReplaced puts what is hidden in the schedule that the request replaces in place
+// of the text that it is shown as. It returns that schedule's revision if it has
+// replaced any.
+func (r *reader) fillReplaced(members []rawjson.Member) (*Existing, error) {
+	shows := showsRedacted(members)
+	if r.opts.Replaces == nil || !shows && valueIn(members, redactField) == nil {
+		return nil, nil
+	}
+	s := r.opts.Replaces()
+	if s == nil || s.Hidden.IsZero() {
+		return nil, nil
+	}
+	if err := r.hiddenIn(&s.Hidden); err != nil {
+		if shows {
+			return nil, err
+		}
+		return nil, nil // the new values replace what can't be read
+	}
+	if !shows {
+		return nil, nil
+	}
+	r.opened.fill(members)
+	r.uncovers(valueIn(members, redactField), members)
+	return &Existing{s.ID, s.Revision}, nil
+}
+
+// uncovers refuses a request that leaves what is hidden and does not hide it.
+func (r *reader) uncovers(redact rawjson.Value, members []rawjson.Member) {
+	p := &patch{given: map[string]bool{redactField: true}, hidden: r.before}
+	fields := r.fields
+	r.fields = map[string]rawjson.Value{redactField: redact}
+	for _, m := range members {
+		r.fields[m.Name] = m.Value
+	}
+	p.checkUncovered(r)
+	r.fields = fields
 }
 
 // unchanged returns the draft of a schedule as it is stored, if that is what a request
 // with these members describes; else nil. Such a request changes nothing, so it is
 // right although the schedule's end has passed, or a limit that it names is gone.
-func unchanged(s *Schedule, members []rawjson.Member) *Draft {
+func (of *reader) unchanged(s *Schedule, members []rawjson.Member) *Draft {
 	if s == nil {
 		return nil
 	}
-	r := &reader{fields: map[string]rawjson.Value{}}
+	r := &reader{opts: of.opts, fields: map[string]rawjson.Value{}, before: of.before, opened: of.opened}
 	for _, m := range members {
 		switch {
 		case !slices.Contains(scheduleFields, m.Name), byName[m.Name].Column && m.Value.Kind() != '"', m.Name == "method" && m.Value.Kind() != '"':
@@ -49,8 +94,14 @@ func unchanged(s *Schedule, members []rawjson.Member) *Draft {
 		}
 		r.fields[m.Name] = m.Value
 	}
-	d := &Draft{Key: s.Key, Name: r.column("name"), Description: r.column("description"), Args: r.args(members), ScheduleID: s.ID, Existing: &Existing{s.ID, s.Revision}}
-	if len((&patch{args: s.Args, name: s.Name, description: s.Description}).difference(d)) > 0 {
+	if err := r.setArgs(members); err != nil {
+		return nil
+	}
+	d := &Draft{
+		Key: s.Key, Name: r.column("name"), Description: r.column("description"), Args: r.draft.Args, Hidden: r.draft.Hidden,
+		ScheduleID: s.ID, Existing: &Existing{s.ID, s.Revision},
+	}
+	if len((&patch{args: s.Args, hidden: s.Hidden, name: s.Name, description: s.Description}).difference(d)) > 0 {
 		return nil
 	}
 	d.Grid, d.Spec = s.Grid()
@@ -86,7 +137,7 @@ func Replace(s *Schedule, d *Draft) (*Edit, error) {
 	if !d.fits(s) {
 		return nil, ErrHolderChanged()
 	}
-	p := &patch{args: s.Args, name: s.Name, description: s.Description}
+	p := &patch{args: s.Args, hidden: s.Hidden, name: s.Name, description: s.Description}
 	old := ReadSpec(s.Args)
 	moves := !sameFrequency(&old, &d.Spec) || !SameFirstTime(s.Args, d.Args)
 	if moves {

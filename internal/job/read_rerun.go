@@ -9,7 +9,7 @@ import (
 // job names must be there. The error is a fault that lists every problem.
 func ReadRerun(j *Job, body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	p := &patch{
-		args: repeated(j.Args), name: j.Name, description: j.Description,
+		args: repeated(j.Args), hidden: j.Hidden, name: j.Name, description: j.Description,
 		key: opts.HeaderKey, places: EditJob, opts: opts, creates: true, given: map[string]bool{},
 	}
 	return p.read(body)

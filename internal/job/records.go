@@ -70,6 +70,7 @@ type Job struct {
 	// stored without a run of their own. It stands for them too.
 	Skipped int64
 	Args    rawjson.Value
+	Hidden  Hidden // of Args
 }
 
 // Schedule creates recurring jobs, one at a time.
@@ -110,10 +111,14 @@ type Schedule struct {
 	// was created otherwise. See Document.
 	Document string
 	Args     rawjson.Value
+	Hidden   Hidden // of Args
 	// State is the $state object; nil if there is none.
 	State rawjson.Value
 	// Previous is the JSON response of the last successful run; nil if there is none.
 	Previous rawjson.Value
+	// HiddenPrevious is the token of a $previous that is hidden; Previous is
+	// RedactedText then.
+	HiddenPrevious string
 }
 
 // End is the reason why a schedule has ended.

@@ -74,6 +74,11 @@ func (o *Outgoing) renderURL(s *Spec, d Dynamic) error {
 		return tooLarge("query", "the URL with its query", MaxRequestURL)
 	}
 	o.URL, o.query = string(target.b), query
+	if d.Conceals && query.Kind() == '{' {
+		if o.query, fits = d.shown().Resolve(s.Query, MaxRequestQuery); !fits {
+			o.query = emptyObject
+		}
+	}
 	return nil
 }
 
@@ -127,7 +132,7 @@ func (o *Outgoing) renderHeaders(s *Spec) error {
 	if size > MaxRequestHeaders {
 		return tooLarge("headers", "the headers", MaxRequestHeaders)
 	}
-	o.Header, o.headers = fields, s.Headers
+	o.Header, o.headers = fields, s.Redact.shownHeaders(s.Headers)
 	return nil
 }
 
@@ -146,11 +151,31 @@ func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
 			break
 		}
 	}
-	body, fits := d.Resolve(s.Body, MaxRequestBody)
+	body, sent, fits := s.resolveBody(d, mediaType)
 	if !fits {
 		return tooLarge("body", "the body", MaxRequestBody)
 	}
-	sent := []byte(body)
+	if !given {
+		o.ContentType = mediaType
+	}
+	o.body, o.Body = body, sent
+	switch {
+	case s.Redact.Body:
+		o.body = redacted
+	case d.Conceals:
+		if o.body, _, fits = s.resolveBody(d.shown(), mediaType); !fits {
+			o.body = redacted
+		}
+	}
+	return nil
+}
+
+// resolveBody returns the body with its dynamic fields resolved, and what is sent of it.
+func (s *Spec) resolveBody(d Dynamic, mediaType string) (body rawjson.Value, sent []byte, fits bool) {
+	if body, fits = d.Resolve(s.Body, MaxRequestBody); !fits {
+		return nil, nil, false
+	}
+	sent = body
 	bare, _, _ := strings.Cut(mediaType, ";")
 	isForm := strings.EqualFold(strings.TrimSpace(bare), formType)
 	switch {
@@ -162,14 +187,7 @@ func (o *Outgoing) renderBody(s *Spec, d Dynamic) error {
 		body, fits = d.AddTo(body, MaxRequestBody)
 		sent = body
 	}
-	if !fits {
-		return tooLarge("body", "the body", MaxRequestBody)
-	}
-	if !given {
-		o.ContentType = mediaType
-	}
-	o.body, o.Body = body, sent
-	return nil
+	return body, sent, fits
 }
 
 // AppendPayload appends the payload of a request log: exactly body, headers,

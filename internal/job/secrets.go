@@ -78,31 +78,29 @@ func eachHeaderText(headers rawjson.Value, visit func(text string, path ...strin
 	}
 }
 
-// SecretNames returns the names of the secrets that the headers of a job's args
-// refer to, without repetitions and at most MaxSecretUses of them.
-func SecretNames(args rawjson.Value) []string {
-	if !MayUseSecrets(args) {
-		return nil
+// SecretNames returns the names of the secrets that the headers of a job refer to,
+// without repetitions and at most MaxSecretUses of them.
+func SecretNames(j *Job) []string {
+	names := slices.Clone(j.Hidden.Secrets)
+	if !mayUseSecrets(j.Args) {
+		return names
 	}
-	spec := ReadSpec(args)
+	spec := ReadSpec(j.Args)
 	if spec.Headers.Kind() != '{' {
-		return nil
+		return names
 	}
-	var names []string
-	eachHeaderText(spec.Headers, func(text string, _ ...string) bool {
-		parts, _ := placeholder.Parse(text)
-		for _, p := range parts {
-			if p.Secret != "" && !slices.Contains(names, p.Secret) && len(names) < MaxSecretUses {
-				names = append(names, p.Secret)
-			}
+	for _, name := range secretsIn(spec.Headers) {
+		if !slices.Contains(names, name) && len(names) < MaxSecretUses {
+			names = append(names, name)
 		}
-		return len(names) < MaxSecretUses
-	})
+	}
 	return names
 }
 
-// MayUseSecrets reports whether args may refer to secrets, without parsing them.
-func MayUseSecrets(args rawjson.Value) bool {
+// MayUseSecrets reports whether a job may refer to secrets, without parsing its args.
+func MayUseSecrets(j *Job) bool { return len(j.Hidden.Secrets) > 0 || mayUseSecrets(j.Args) }
+
+func mayUseSecrets(args rawjson.Value) bool {
 	return bytes.Contains(args, []byte("secret.")) || bytes.Contains(args, []byte(`\u`))
 }
 

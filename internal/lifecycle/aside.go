@@ -51,7 +51,7 @@ func disable(m *store.Snapshot, c *store.Changes) {
 		return
 	}
 	s := changedSchedule(c, m.Schedule)
-	s.DisabledAt, s.Previous = m.Now, nil
+	s.DisabledAt, s.Previous, s.HiddenPrevious = m.Now, nil, ""
 	s.Epoch++
 	if c.Job != nil {
 		s.Runs = c.Job.Runs

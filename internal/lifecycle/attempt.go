@@ -35,7 +35,9 @@ type Attempt struct {
 	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
 
-	hash job.TokenHash // of Token
+	hash   job.TokenHash // of Token
+	sealer job.Sealer    // of what is hidden
+	sends  bool          // what is hidden is needed, because the request may be sent
 
 	// request is what the request's log and the deliveries show; its log is
 	// uuid.Nil until Claim has set it.
@@ -48,9 +50,10 @@ type Attempt struct {
 }
 
 // Begin prepares the next attempt of an item. It always returns an attempt: if
-// the request can't be prepared, Refused says why.
-func Begin(item *store.QueueItem, now time.Time) *Attempt {
-	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now), held: item.HeldBack()}
+// the request can't be prepared, Refused says why. The Sealer, nil for one without keys,
+// opens what the job hides, and hides what it returns.
+func Begin(item *store.QueueItem, now time.Time, sealer job.Sealer) *Attempt {
+	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now), held: item.HeldBack(), sealer: sealer, sends: true}
 	a.prepare(job.Render)
 	a.plan = planOf(item.Schedule)
 	a.deadline = itemDeadline(item, &a.Spec, a.plan)
@@ -136,6 +139,7 @@ type Span struct {
 func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 	verdict := Judge(&a.Spec, &o)
 	carry := a.carryOver(&o, verdict, span.Ended)
+	o = a.shownOutcome(o)
 	about := a.about(&o, verdict)
 	if o.Response != nil {
 		// Encode it here rather than in the transaction, which others wait for.
@@ -143,13 +147,30 @@ func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 		if len(o.Response.Body) >= minPart {
 			// The body is not needed again, so don't hold it while the finish
 			// waits.
-			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated}
+			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated, Redacted: o.Response.Redacted}
 		}
 	}
 	return store.Finish{
 		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about), Completable: a.Spec.Completion.Within > 0,
 		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, span) },
 	}
+}
+
+// shownOutcome returns an outcome as logs and deliveries show it. It keeps the header,
+// which says when to retry.
+func (a *Attempt) shownOutcome(o job.Outcome) job.Outcome {
+	if !a.Spec.Redact.Response {
+		return o
+	}
+	if r := o.Response; r != nil {
+		o.Response = &job.Response{Status: r.Status, Header: r.Header, Body: r.Body, Truncated: r.Truncated, Redacted: true}
+	}
+	if f := o.Failure; f != nil && (f.Kind == job.KindRedirect || f.Kind == job.KindProtocol) { // their messages quote the response
+		shown := *f
+		shown.Message = job.RedactedText
+		o.Failure = &shown
+	}
+	return o
 }
 
 // about returns what deliveries report about the attempt.

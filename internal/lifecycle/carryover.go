@@ -13,6 +13,7 @@ import (
 // others wait for that.
 type carryOver struct {
 	previous rawjson.Value // the body; nil when it is not JSON
+	hidden   string        // its token, if it is not shown; previous is nil then
 	set      rawjson.Value // $set; nil when there is none
 	steering
 	wrong []rejection
@@ -41,7 +42,7 @@ func (a *Attempt) carryOverOf(body rawjson.Value, wrong []rejection, at time.Tim
 		}
 		return &carryOver{wrong: wrong}
 	}
-	c := &carryOver{previous: body}
+	c := a.previousOf(body)
 	c.steering, c.wrong = steer(body, at)
 	c.wrong = append(c.wrong, wrong...)
 	switch set := rawjson.Get(body, steerSet); {
@@ -52,6 +53,19 @@ func (a *Attempt) carryOverOf(body rawjson.Value, wrong []rejection, at time.Tim
 		c.wrong = append(c.wrong, rejection{steerSet, "must be an object, whose members are merged into $state"})
 	}
 	return c
+}
+
+// previousOf returns a response as it becomes $previous. One that can't be hidden is not
+// kept.
+func (a *Attempt) previousOf(body rawjson.Value) *carryOver {
+	if body == nil || !a.Spec.Redact.Response && !job.LooksHidden(body) {
+		return &carryOver{previous: body}
+	}
+	token, err := job.HidePrevious(a.sealer, a.Item.Job.Owner, body)
+	if err != nil {
+		return &carryOver{}
+	}
+	return &carryOver{hidden: token}
 }
 
 func (c *carryOver) merge(state rawjson.Value) {
@@ -87,7 +101,7 @@ func (e *ending) keepCarryOver() {
 	}
 	// Disabling clears $previous, also for a run under way.
 	if e.Item.Schedule.Epoch == s.Epoch {
-		s.Previous = c.previous
+		s.Previous, s.HiddenPrevious = c.previous, c.hidden
 	}
 	e.changes.Schedule = &s
 }

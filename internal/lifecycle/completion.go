@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -57,7 +58,11 @@ func (e *ending) hasEarly() bool {
 
 // early ends the attempt with the outcome that was reported before the response.
 func (e *ending) early() error {
-	report, err := job.ReadReport(e.snapshot.Completion.Early)
+	var report *job.Report
+	kept, err := job.OpenReport(e.sealer, e.job.Owner, e.snapshot.Completion.Early)
+	if err == nil {
+		report, err = job.ReadReport(kept)
+	}
 	if err != nil {
 		return e.fail()
 	}
@@ -95,13 +100,24 @@ func (e *ending) reported(r *job.Report) error {
 	e.over(r.Identity)
 	e.about.outcome = &job.Outcome{Response: e.accepted(), Duration: e.at.Sub(e.job.AttemptedAt)}
 	if r.Error == nil {
-		e.about.verdict, e.about.result = Succeeded, passage{text: r.Result}
+		e.about.verdict, e.about.result = Succeeded, passage{text: e.shownResult(r.Result)}
 		e.carry = e.carryOverOf(r.Result, nil, e.at)
 		return e.succeed()
 	}
 	e.about.outcome.Failure = &job.Failure{Kind: job.KindAnswer, Message: *r.Error}
+	if e.Spec.Redact.Response {
+		e.about.outcome.Failure.Message = job.RedactedText
+	}
 	e.about.verdict, e.final = Failed, !r.Retry
 	return e.fail()
+}
+
+// shownResult returns a result as logs and deliveries show it.
+func (a *Attempt) shownResult(result rawjson.Value) rawjson.Value {
+	if a.Spec.Redact.Response {
+		return rawjson.Quote(job.RedactedText)
+	}
+	return result
 }
 
 // abandoned ends the attempt because its target was silent.
@@ -140,13 +156,13 @@ func (e *ending) accepted() *job.Response {
 }
 
 // resume returns an attempt that its target completes.
-func resume(a *store.Awaited, m *store.Snapshot) *Attempt {
+func resume(a *store.Awaited, m *store.Snapshot, sealer job.Sealer) *Attempt {
 	c := m.Completion
 	j := *m.Job
 	j.DueAt = schedule.Later(j.ScheduledAt, j.InsertedAt)
 	r := &Attempt{
 		Item:   &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}, Job: &j},
-		Number: c.Attempt, StartAt: c.StartedAt, Spec: job.ReadSpec(j.Args),
+		Number: c.Attempt, StartAt: c.StartedAt, Spec: job.ReadSpec(j.Args), sealer: sealer,
 	}
 	r.held = len(job.LimitsNamed(j.Args)) > 0 // then limits decided when it started
 	r.Outgoing = job.Unrendered(&r.Spec)
@@ -165,8 +181,8 @@ func resume(a *store.Awaited, m *store.Snapshot) *Attempt {
 }
 
 // complete decides the end of an attempt that is awaited; do ends it.
-func complete(a *store.Awaited, m *store.Snapshot, random float64, do func(*ending) error) (*store.Changes, job.State) {
-	r := resume(a, m)
+func complete(a *store.Awaited, m *store.Snapshot, sealer job.Sealer, random float64, do func(*ending) error) (*store.Changes, job.State) {
+	r := resume(a, m, sealer)
 	ended := schedule.Later(m.Now, r.StartAt.Add(time.Microsecond))
 	e, err := r.ending(m, r.about(&job.Outcome{}, Awaiting), Span{Began: r.StartAt, Ended: ended})
 	if err != nil {
@@ -185,6 +201,7 @@ func complete(a *store.Awaited, m *store.Snapshot, random float64, do func(*endi
 type Reporting struct {
 	awaited *store.Awaited
 	report  *job.Report
+	sealer  job.Sealer
 	random  float64
 
 	// Err is the fault for the target; nil if the report was accepted.
@@ -197,9 +214,9 @@ type Reporting struct {
 }
 
 // NewReporting returns the decision about a report. random in [0, 1) lengthens the
-// wait before a retry.
-func NewReporting(a *store.Awaited, r *job.Report, random float64) *Reporting {
-	return &Reporting{awaited: a, report: r, random: random}
+// wait before a retry. The Sealer hides the result if the job's redact says so.
+func NewReporting(a *store.Awaited, r *job.Report, sealer job.Sealer, random float64) *Reporting {
+	return &Reporting{awaited: a, report: r, sealer: sealer, random: random}
 }
 
 // Decide is the decision.
@@ -225,11 +242,14 @@ func (p *Reporting) Decide(m *store.Snapshot) *store.Changes {
 		return p.progress(m)
 	case c.State == job.CompletionSent:
 		next := *c
-		next.Early, next.Reported, next.HeardAt = p.report.Text(), outcome, m.Now
+		next.Reported, next.HeardAt = outcome, m.Now
+		if next.Early, p.Err = p.kept(m.Job); p.Err != nil {
+			return nil
+		}
 		p.Completion = &next
 		return &store.Changes{Completion: &next}
 	}
-	changes, state := complete(p.awaited, m, p.random, func(e *ending) error { return e.reported(p.report) })
+	changes, state := complete(p.awaited, m, p.sealer, p.random, func(e *ending) error { return e.reported(p.report) })
 	if changes == nil || changes.Job == nil {
 		return p.lost(m)
 	}
@@ -237,9 +257,26 @@ func (p *Reporting) Decide(m *store.Snapshot) *store.Changes {
 	return changes
 }
 
+// kept returns the report as it is kept until the response comes.
+func (p *Reporting) kept(j *job.Job) (rawjson.Value, error) {
+	text := p.report.Text()
+	if !hidesResponse(j) {
+		return text, nil
+	}
+	return job.HideReport(p.sealer, j.Owner, text)
+}
+
+func hidesResponse(j *job.Job) bool {
+	spec := job.ReadSpec(j.Args)
+	return spec.Redact.Response
+}
+
 func (p *Reporting) progress(m *store.Snapshot) *store.Changes {
-	next := *m.Completion
-	next.HeardAt, next.Progress = m.Now, p.report.ProgressAt(m.Now)
+	next, shown := *m.Completion, *p.report
+	if hidden := job.RedactedText; shown.Message != nil && hidesResponse(m.Job) {
+		shown.Message = &hidden
+	}
+	next.HeardAt, next.Progress = m.Now, shown.ProgressAt(m.Now)
 	if next.State == job.CompletionAwaiting {
 		next.Deadline = next.Due()
 	}
@@ -293,7 +330,7 @@ func (p *Abandonment) Decide(m *store.Snapshot) *store.Changes {
 	case !m.Claim.Completes(c):
 		return &store.Changes{Completion: ended(c)}
 	}
-	changes, state := complete(p.awaited, m, p.random, (*ending).abandoned)
+	changes, state := complete(p.awaited, m, nil, p.random, (*ending).abandoned)
 	if changes == nil || changes.Job == nil {
 		return &store.Changes{Completion: ended(c)}
 	}

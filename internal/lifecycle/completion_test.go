@@ -26,7 +26,7 @@ type completing struct {
 
 // sent claims an attempt of an item.
 func sent(t *testing.T, item *store.QueueItem) (*completing, *Attempt) {
-	a := Begin(item, due.Add(-time.Second))
+	a := Begin(item, due.Add(-time.Second), nil)
 	claim := a.Claim()
 	if a.Token == "" || claim.Completion == nil {
 		t.Fatal("the attempt has no token")
@@ -91,7 +91,7 @@ func (p *completing) report(body string, at time.Time) (*Reporting, *store.Chang
 		p.Fatalf("%s: %v", body, err)
 	}
 	report.Identify("token")
-	r := NewReporting(p.awaited(), report, 0)
+	r := NewReporting(p.awaited(), report, nil, 0)
 	c := r.Decide(p.snapshot(at))
 	if c != nil && c.Completion != nil {
 		p.completion = c.Completion
@@ -236,7 +236,7 @@ func TestReport_AttemptsThatAreOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			report.Identify("token")
-			r := NewReporting(p.awaited(), report, 0)
+			r := NewReporting(p.awaited(), report, nil, 0)
 			c := r.Decide(m)
 			if fault.CodeOf(r.Err) != fault.Gone || c != nil && (c.Job != nil || c.Completion.State != job.CompletionOver) {
 				t.Errorf("%s: %s: %v, %+v", name, body, r.Err, c)
@@ -251,7 +251,7 @@ func TestAbandon_EndsTheAttemptAtItsDeadline(t *testing.T) {
 		{`"completion":{"within":[1,"minute"]}`, "the target did not report the outcome within 1m0s of the attempt's start"},
 	} {
 		item := oneOff(`{"url":"https://x","retries":1,` + x.options + `}`)
-		a := Begin(item, due)
+		a := Begin(item, due, nil)
 		p := &completing{T: t, item: item, completion: a.Claim().Completion, claim: store.ClaimInfo{Node: 1, Attempt: 1, StartAt: due}}
 		c := a.Finish(1, respond(202, ``), Span{Began: due, Ended: due.Add(time.Second)}).Decide(p.snapshot(due.Add(time.Second)))
 		p.completion, p.item.Job, p.claim.Node = c.Completion, c.Job, store.AwaitingNode
@@ -297,12 +297,12 @@ func TestDisable_LeavesAnAwaitedRun(t *testing.T) {
 
 func TestNotCompletable_RefusesTheAttempt(t *testing.T) {
 	item := oneOff(`{"url":"https://x",` + awaits + `}`)
-	a := Begin(item, due)
+	a := Begin(item, due, nil)
 	a.NotCompletable()
 	if a.Refused == nil || a.Refused.Kind != job.KindAbandoned || a.Claim().Completion != nil {
 		t.Errorf("refused with %+v", a.Refused)
 	}
-	plain := Begin(oneOff(`{"url":"https://x"}`), due)
+	plain := Begin(oneOff(`{"url":"https://x"}`), due, nil)
 	plain.NotCompletable()
 	if plain.Refused != nil || plain.Token != "" {
 		t.Errorf("a job without completion was refused with %+v", plain.Refused)
@@ -311,7 +311,7 @@ func TestNotCompletable_RefusesTheAttempt(t *testing.T) {
 
 func TestAwait_WithoutItsRecordFails(t *testing.T) {
 	item := oneOff(`{"url":"https://x","retries":0,` + awaits + `}`)
-	a := Begin(item, due)
+	a := Begin(item, due, nil)
 	c := a.Finish(1, respond(202, ``), Span{Began: due, Ended: due.Add(time.Second)}).Decide(&store.Snapshot{Now: due, Job: item.Job})
 	if c.Job.State != job.Discarded || c.Await || !strings.HasPrefix(string(c.Logs[0].Payload), `{"kind":"abandoned"`) {
 		t.Errorf("the job is %s, the log %s", c.Job.State, c.Logs[0].Payload)

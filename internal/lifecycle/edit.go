@@ -24,7 +24,7 @@ func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 			return nil
 		}
 		j := *m.Job
-		j.Name, j.Description, j.Args = e.Name, e.Description, e.Args
+		j.Name, j.Description, j.Args, j.Hidden = e.Name, e.Description, e.Args, e.Hidden
 		if e.Moves {
 			j.ScheduledAt, j.DueAt = newTime(e, m), schedule.Later(e.ScheduledAt, m.Now)
 		}
@@ -54,7 +54,7 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 			return nil
 		}
 		s := *m.Schedule
-		s.Name, s.Description, s.Args = e.Name, e.Description, e.Args
+		s.Name, s.Description, s.Args, s.Hidden = e.Name, e.Description, e.Args, e.Hidden
 		if e.Moves {
 			s.FirstDue = e.Grid.Begin
 		}
@@ -149,7 +149,7 @@ func takeOver(j *job.Job, s *job.Schedule, e *job.Edit) {
 	if changesField(e, "/description") {
 		j.Description = s.Description
 	}
-	j.Args = s.Args
+	j.Args, j.Hidden = s.Args, s.Hidden
 }
 
 // hasOwnTime reports whether the pending run of a schedule has a due time by an edit of

@@ -28,7 +28,7 @@ func BenchmarkBegin(b *testing.B) {
 			item := c.items(c.args)
 			b.ReportAllocs()
 			for b.Loop() {
-				a := Begin(item, due)
+				a := Begin(item, due, nil)
 				a.Claim()
 			}
 		})
@@ -46,7 +46,7 @@ func BenchmarkFinish(b *testing.B) {
 			b.Run(c.name+"/"+end.name, func(b *testing.B) {
 				item := c.items(c.args)
 				o := respond(end.status, `{"ok":true,"received":"2026-03-04T12:00:00Z","id":"0123456789abcdef"}`)
-				a := Begin(item, due)
+				a := Begin(item, due, nil)
 				ended := due.Add(time.Second)
 				snapshot := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
 				b.ReportAllocs()

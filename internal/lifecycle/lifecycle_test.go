@@ -45,7 +45,7 @@ func failed(kind job.Kind) job.Outcome {
 // end finishes the item's next attempt, which began on time and took a second,
 // with the schedule as it is by then.
 func end(item *store.QueueItem, o job.Outcome, now *job.Schedule) *store.Changes {
-	a := Begin(item, due.Add(-50*time.Millisecond))
+	a := Begin(item, due.Add(-50*time.Millisecond), nil)
 	ended := due.Add(time.Second)
 	return a.Finish(1, o, Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: now})
 }
@@ -73,7 +73,7 @@ func logEvents(logs []job.Log) string {
 func TestClaim_StartsWhenDueAndNotBefore(t *testing.T) {
 	item := oneOff(`{"url":"https://x",` + hooks + `}`)
 	for now, want := range map[time.Time]time.Time{due.Add(-time.Second): due, due: due, due.Add(time.Minute): due.Add(time.Minute)} {
-		c := Begin(item, now).Claim()
+		c := Begin(item, now, nil).Claim()
 		if !c.StartAt.Equal(want) || c.Attempt != 1 || c.Log.Event != job.EventRequest || !c.Log.InsertedAt.Equal(want) {
 			t.Errorf("claimed at %v: begins at %v, log %+v", now, c.StartAt, c.Log)
 		}
@@ -171,7 +171,7 @@ func TestFinish_NextRunIsDueAsAskedAndStartsASecondLaterAtTheEarliest(t *testing
 		`{"$next":"2001-01-01"}`: {took, time.Second}, `{"$next":2}`: {took + 2*time.Second, took + 2*time.Second},
 	} {
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
-		a := Begin(item, due)
+		a := Begin(item, due, nil)
 		ended := due.Add(took)
 		c := a.Finish(1, respond(200, body), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
 		if got := [2]time.Duration{c.Next.Job.ScheduledAt.Sub(due), c.Next.Job.DueAt.Sub(due)}; got != want {
@@ -347,7 +347,7 @@ func TestEndDelivery_RetriesThenGivesUp(t *testing.T) {
 
 func TestDeliveries_AreJSON(t *testing.T) {
 	item := oneOff(`{"url":"https://x","method":"post","body":{"a":"\u0000é"},` + hooks + `}`)
-	claim := Begin(item, due).Claim()
+	claim := Begin(item, due, nil).Claim()
 	deliveries := append(claim.Deliveries, end(item, respond(500, "\xff"), nil).Deliveries...)
 	for _, d := range deliveries {
 		if v, err := rawjson.Read(d.Body); err != nil || string(v) != string(d.Body) {

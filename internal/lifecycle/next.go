@@ -277,6 +277,7 @@ func changedSchedule(c *store.Changes, s *job.Schedule) *job.Schedule {
 // endSchedule disables a schedule after its last run, j.
 func endSchedule(c *store.Changes, s *job.Schedule, j *job.Job, why job.End, runs int64, at time.Time) {
 	changed := changedSchedule(c, s)
+	changed.HiddenPrevious = ""
 	changed.DisabledAt, changed.Previous, changed.Ended, changed.Runs = at, nil, why, runs
 	changed.Epoch++
 	payload := append(rawjson.AppendText([]byte(`{"reason":`), string(why)), '}')
@@ -286,7 +287,7 @@ func endSchedule(c *store.Changes, s *job.Schedule, j *job.Job, why job.End, run
 func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
 	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Runs: s.Runs, Args: s.Args,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Runs: s.Runs, Args: s.Args, Hidden: s.Hidden,
 	}}
 }
 

@@ -113,7 +113,7 @@ func (w *scheduleWorld) run(delay, takes time.Duration, status int, toggle bool)
 	w.now = schedule.Later(w.now, j.DueAt).Add(delay)
 	item := &store.QueueItem{QueueKey: store.QueueKey{Due: j.DueAt}, Attempt: j.Attempt, Job: j, Schedule: w.s}
 	began := w.now
-	a := Begin(item, began)
+	a := Begin(item, began, nil)
 	span := Span{Began: began, Ended: began.Add(takes + time.Microsecond)}
 	if a.Expired != nil {
 		w.now = span.Ended

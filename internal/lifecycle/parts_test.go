@@ -19,7 +19,7 @@ func TestDeliveries_StoreLargeTextsOnce(t *testing.T) {
 	item := oneOff(`{"method":"post","retries":0,"url":"https://x","body":{"m":"` + large + `"},` + hooks + `}`)
 	ended := due.Add(time.Second)
 	messages := func(claim bool) ([]job.Delivery, []job.Log) {
-		a := Begin(item, due)
+		a := Begin(item, due, nil)
 		var deliveries []job.Delivery
 		var logs []job.Log
 		if claim {
@@ -75,7 +75,7 @@ func TestUnstored_DiscardsTheJobOrRemovesTheItem(t *testing.T) {
 	item := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
 	ended := due.Add(time.Second)
 	snapshot := &store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule}
-	a := Begin(item, due)
+	a := Begin(item, due, nil)
 	ends := a.Unstored(1, Span{Began: due, Ended: ended})
 	told := ends[0].Decide(snapshot)
 	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {

@@ -15,17 +15,38 @@ func (a *Attempt) prepare(render func(*job.Spec, job.Dynamic) (*job.Outgoing, er
 		a.defect(err)
 		return
 	}
+	var unread error
 	err := fault.Guard(func() (err error) {
-		a.Spec = job.ReadSpec(a.Item.Job.Args)
-		a.Outgoing, err = render(&a.Spec, job.NewDynamic(a.Item.Job.Number, a.Item.Schedule))
+		dynamic := job.NewDynamic(a.Item.Job.Number, a.Item.Schedule)
+		if a.Spec, unread = a.readSpec(&dynamic); unread != nil {
+			return unread
+		}
+		a.Outgoing, err = render(&a.Spec, dynamic)
 		return err
 	})
 	switch {
 	case errors.As(err, new(*fault.PanicError)):
 		a.defect(err)
+	case unread != nil:
+		a.Outgoing = job.Unrendered(&a.Spec)
+		a.Refused = &job.Failure{Kind: job.KindSecret, Message: "what the job's redact hides can't be read: " + unread.Error() + "; nothing was sent"}
 	case err != nil:
 		a.Refused = &job.Failure{Kind: job.KindTooLarge, Message: err.Error() + "; nothing was sent"}
 	}
+}
+
+// readSpec reads what the request consists of: what is hidden too, if it may be sent.
+func (a *Attempt) readSpec(d *job.Dynamic) (job.Spec, error) {
+	j := a.Item.Job
+	if !a.sends {
+		return job.ReadSpec(j.Args), nil
+	}
+	spec, err := job.ReadSentSpec(j.Args, &j.Hidden, a.sealer, j.Owner)
+	if err != nil || !d.Conceals {
+		return spec, err
+	}
+	d.Previous, err = job.OpenPrevious(a.sealer, a.Item.Schedule)
+	return spec, err
 }
 
 // defect refuses the attempt because of a fault of the service.

@@ -21,7 +21,7 @@ func oversize() *store.QueueItem {
 
 func TestPrepare_RefusesATooLargeRequestPermanently(t *testing.T) {
 	item := oversize()
-	a := Begin(item, due)
+	a := Begin(item, due, nil)
 	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge || !strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != nil {
 		t.Fatalf("refused with %+v, defect %v", a.Refused, a.Defect)
 	}
@@ -96,7 +96,7 @@ func BenchmarkDecide(b *testing.B) {
 				members.WriteString(`,"` + strings.Repeat("k", 1+i%7) + time.Duration(i).String() + `":1`)
 			}
 			o := respond(200, `{"$set":{`+members.String()[1:]+`}}`)
-			a := Begin(item, due)
+			a := Begin(item, due, nil)
 			f := a.Finish(1, o, Span{Began: due, Ended: due.Add(1)})
 			snapshot := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 			b.ResetTimer()

@@ -69,7 +69,7 @@ func TestFinish_ARescheduledRunKeepsTheGrid(t *testing.T) {
 		began := due.Add(x.moved)
 		item.Job.ScheduledAt, item.Job.DueAt, item.Due = began, began, began
 		ended := began.Add(time.Second)
-		c := Begin(item, began).Finish(1, respond(200, ``), Span{Began: began, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
+		c := Begin(item, began, nil).Finish(1, respond(200, ``), Span{Began: began, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
 		if got := c.Next.Job.ScheduledAt; !got.Equal(due.Add(x.want)) {
 			t.Errorf("%s: the next run is due at %v, want %v", name, got, due.Add(x.want))
 		}

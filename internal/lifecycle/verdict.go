@@ -31,6 +31,9 @@ func Judge(spec *job.Spec, o *job.Outcome) Verdict {
 		return Awaiting
 	case f == nil && o.Response != nil && spec.Success.Contains(o.Response.Status):
 		if o.Failure = failedItself(o.Response); o.Failure != nil {
+			if spec.Redact.Response {
+				o.Failure.Message = job.RedactedText
+			}
 			return Failed
 		}
 		return Succeeded

@@ -66,7 +66,7 @@ func TestFinish_BackoffReplacesTheDefaultWaits(t *testing.T) {
 		item := oneOff(`{"url":"https://x","backoff":[2,[1,"minute"]]}`)
 		item.Attempt = x.before
 		ended := due.Add(time.Second)
-		f := Begin(item, due).Finish(1, x.outcome, Span{Began: due, Ended: ended, Random: x.random})
+		f := Begin(item, due, nil).Finish(1, x.outcome, Span{Began: due, Ended: ended, Random: x.random})
 		c := f.Decide(&store.Snapshot{Now: ended, Job: item.Job})
 		if got := c.Job.DueAt.Sub(ended); got != x.want {
 			t.Errorf("attempt %d, random %v: retried after %v, want %v", x.before+1, x.random, got, x.want)
@@ -100,7 +100,7 @@ func TestFinish_ADroppedRequestIsRetriedAtOnce(t *testing.T) {
 		item := oneOff(`{"url":"https://x",` + x.options + `}`)
 		item.Attempt = x.before
 		ended := due.Add(2 * time.Second)
-		f := Begin(item, due).Finish(1, x.outcome, Span{Began: due, Ended: ended})
+		f := Begin(item, due, nil).Finish(1, x.outcome, Span{Began: due, Ended: ended})
 		c := f.Decide(&store.Snapshot{Now: ended, Job: item.Job})
 		if c.Job.State != x.state || x.state == job.Retryable && c.Job.DueAt.Sub(ended) != x.want {
 			t.Errorf("%s: the job is %s, due %s after the attempt", x.name, c.Job.State, c.Job.DueAt.Sub(ended))
@@ -135,7 +135,7 @@ func TestBegin_AJobThatIsFinalIsNotAttempted(t *testing.T) {
 	for _, state := range []job.State{job.Completed, job.Cancelled, job.Discarded, job.Executing} {
 		item := oneOff(`{"url":"https://x",` + hooks + `}`)
 		item.Job.State = state
-		a := Begin(item, due)
+		a := Begin(item, due, nil)
 		want := "job 7 is " + state.String() + " and can't become executing"
 		if a.Refused == nil || a.Refused.Kind != job.KindInternal || a.Defect == nil || a.Defect.Error() != want {
 			t.Fatalf("refused with %+v, defect %v", a.Refused, a.Defect)

@@ -145,7 +145,7 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 		}
 		result.Job, result.Conflict = stored[k].Job, stored[k].Conflict
 		if !result.Conflict {
-			bytes += len(result.Job.Args)
+			bytes += job.Size(result.Job)
 		}
 		s.created(&stored[k])
 	}

@@ -56,10 +56,10 @@ func (s *Service) Complete(ctx context.Context, token string, body rawjson.Value
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Secrets.MaskReport(ctx, token, a.Sealed, a.Job.Owner, job.SecretNames(a.Job.Args), report); err != nil {
+	if err := s.Secrets.MaskReport(ctx, token, a.Sealed, a.Job.Owner, job.SecretNames(a.Job), report); err != nil {
 		return nil, err
 	}
-	r := lifecycle.NewReporting(a, report, s.Random())
+	r := lifecycle.NewReporting(a, report, s.Sealer, s.Random())
 	j, err := s.Store.CompletionChange(ctx, a.Completion, r.Decide)
 	if fault.CodeOf(err) == fault.NotFound {
 		return nil, lifecycle.NoCompletion()

@@ -123,13 +123,13 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) reque
 		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, from.by),
 		Job: &job.Job{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace, Args: draft.Args,
+			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace, Args: draft.Args, Hidden: draft.Hidden,
 		},
 	}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
 			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: from.hops, Args: draft.Args,
+			InsertedAt: now, FirstDue: draft.Grid.Begin, Hops: from.hops, Args: draft.Args, Hidden: draft.Hidden,
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}

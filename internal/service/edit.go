@@ -120,7 +120,7 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 		if len(e.edit.Changes) == 0 {
 			return j, nil
 		}
-		grown := len(e.edit.Args) - len(j.Args)
+		grown := e.edit.Size() - job.Size(j)
 		if err := s.admitGrowth(ctx, owner, grown); err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match
 		if len(e.edit.Changes) == 0 {
 			return found, nil
 		}
-		grown := 2 * (len(e.edit.Args) - len(found.Args)) // its pending run takes it over
+		grown := 2 * (e.edit.Size() - len(found.Args) - found.Hidden.Size()) // its pending run takes it over
 		if err := s.admitGrowth(ctx, owner, grown); err != nil {
 			return nil, err
 		}

@@ -242,7 +242,7 @@ func (m *scheduleModel) fire() {
 		}
 		items, err := m.store.QueueLoad(ctx, refs)
 		m.ok(err)
-		m.attempt = lifecycle.Begin(items[0], m.now)
+		m.attempt = lifecycle.Begin(items[0], m.now, nil)
 		m.claim = m.attempt.Claim()
 		m.note("prepare %d", m.claim.Number)
 	}

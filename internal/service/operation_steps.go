@@ -275,7 +275,7 @@ func (b *operationBatch) end(stored bool) {
 		if j.rerun != nil && j.rerun.Job.Number != 0 {
 			s.Metrics.Created(false)
 			if s.Quotas != nil {
-				s.Quotas.Added(j.rerun.Job.Owner.Number, len(j.rerun.Job.Args))
+				s.Quotas.Added(j.rerun.Job.Owner.Number, job.Size(j.rerun.Job))
 			}
 		}
 	}

@@ -54,3 +54,14 @@ func (s *Service) Preview(ctx context.Context, owner job.Owner, body rawjson.Val
 	}
 	return p, err
 }
+
+// PreviewRerun refuses what Rerun refuses, and creates nothing.
+func (s *Service) PreviewRerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value) error {
+	j, err := s.Store.JobGet(ctx, owner, id)
+	if err != nil {
+		return err
+	}
+	r := s.reading(ctx, owner)
+	_, err = job.ReadRerun(j, body, r.options(s.Store.Now(), nil))
+	return r.result(err)
+}

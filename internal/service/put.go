@@ -136,7 +136,7 @@ func (s *Service) putDone(owner job.Owner, p *putting) {
 		}
 		s.Metrics.Created(false)
 		if s.Quotas != nil {
-			s.Quotas.Added(owner.Number, len(r.Schedule.Args))
+			s.Quotas.Added(owner.Number, len(r.Schedule.Args)+r.Schedule.Hidden.Size())
 		}
 		if s.Listener != nil {
 			s.Listener.Changed(p.created[i])
@@ -175,7 +175,7 @@ func (p *putting) decide(h *store.Holders) ([]*store.Changes, error) {
 			return nil, p.tooManyHops
 		}
 		if h.Schedule != nil && p.puts[i].Draft != nil {
-			grown += len(p.puts[i].Draft.Args) - len(h.Schedule.Args)
+			grown += p.puts[i].Draft.Size() - len(h.Schedule.Args) - h.Schedule.Hidden.Size()
 		}
 		if h.Schedule != nil && p.puts[i].Draft == nil {
 			p.removed++

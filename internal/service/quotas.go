@@ -30,7 +30,7 @@ func (s *Service) insert(ctx context.Context, n store.NewJob) (store.Inserted, e
 		s.Metrics.Refused(string(inserted.Over))
 		err = limits.Exceeded(inserted.Over)
 	case !inserted.Conflict:
-		s.Quotas.Added(account, len(n.Job.Args))
+		s.Quotas.Added(account, job.Size(n.Job))
 	}
 	return inserted, err
 }

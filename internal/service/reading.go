@@ -14,6 +14,7 @@ import (
 // reading reads requests of an account.
 type reading struct {
 	service *Service
+	owner   job.Owner
 	secrets *secret.Checker
 	limits  *limitChecker
 	holders *holderReader
@@ -21,7 +22,7 @@ type reading struct {
 
 func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 	r := reading{
-		service: s, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}, holders: &holderReader{store: s.Store, ctx: ctx, owner: owner},
+		service: s, owner: owner, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}, holders: &holderReader{store: s.Store, ctx: ctx, owner: owner},
 	}
 	if s.Secrets != nil {
 		r.secrets = s.Secrets.Checker(ctx, owner)
@@ -34,7 +35,7 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion,
+		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion, Account: r.owner.ID, Sealer: r.service.Sealer,
 	}
 }
 

@@ -48,6 +48,8 @@ type Config struct {
 	// Secrets knows the secrets that headers may name; nil means that there are
 	// none.
 	Secrets *secret.Vault
+	// Sealer hides what the redact of records names; nil encrypts nothing.
+	Sealer job.Sealer
 	// Quotas limits what accounts may store; nil means no limits.
 	Quotas *quota.Book
 	// Audit records edits; nil records nothing.
@@ -157,7 +159,7 @@ func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) er
 		return err
 	}
 	r := s.reading(ctx, owner)
-	err = job.CheckNames(found.Args, r.options(s.Store.Now(), nil))
+	err = job.CheckNames(found, r.options(s.Store.Now(), nil))
 	return r.result(err)
 }
 

@@ -256,7 +256,7 @@ type NewJob struct {
 
 // Size returns approximately how many bytes a job and its schedule store.
 func (n *NewJob) Size() int {
-	size := len(n.Job.Args)
+	size := job.Size(n.Job)
 	if n.Schedule != nil {
 		size *= 2
 	}

@@ -64,7 +64,21 @@ export interface JobRequest {
    * own `content-type` says otherwise. Nothing is added or replaced in them.
    * Not together with `body`.
    */
-  body_base64?: Base64 | null;
+  body_base64?: Base64 | "[redacted]" | null;
+  /**
+   * What is sent but never shown: in records, logs, lists, exports, callbacks,
+   * webhooks, alerts, the dashboard and streams, `[redacted]` stands in its
+   * place. `body` and `headers` are those of the request, `header:NAME` is one of
+   * its headers, in any case; the names of headers stay. `response` is the body
+   * and the header values of responses, results and messages of completions, and
+   * the text of `$fail`; it is not stored, apart from `$previous`. Dynamic fields
+   * and retries, reruns and runs work as without.
+   *
+   * An edit, a `PUT` or a document may have `[redacted]` where the stored value
+   * is hidden, which leaves it; elsewhere it is refused. Whoever removes an
+   * element gives a new value for what it hid.
+   */
+  redact?: Redact | null;
   /**
    * How long from now: seconds, or an amount and a unit. At most 3,652
    * days. Not together with `scheduled_at`.
@@ -325,7 +339,9 @@ export interface Args {
   /** What is sent; any JSON value but null. */
   body?: unknown;
   /** The bytes that are sent. */
-  body_base64?: Base64;
+  body_base64?: Base64 | "[redacted]";
+  /** What is sent but not shown; `[redacted]` stands in its place. */
+  redact?: Redact;
   /** How long from the create it was to wait. */
   schedule_in?: Duration;
   /** When it was to be made. */
@@ -1702,6 +1718,8 @@ export type ResponseBody = unknown;
 
 /** Standard base64 with padding, without line breaks. */
 export type Base64 = string;
+
+export type Redact = string[];
 
 /**
  * The body; null when there was none. Bytes of `body_base64` are shown as a

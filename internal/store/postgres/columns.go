@@ -106,6 +106,26 @@ func (s durationOf) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
+// definitionOf reads the args of a schedule, and what is hidden of them.
+type definitionOf struct{ of *job.Schedule }
+
+// ScanText implements pgtype.TextScanner.
+func (d definitionOf) ScanText(v pgtype.Text) error {
+	err := jsonOf{&d.of.Args}.ScanText(v)
+	d.of.Args, d.of.Hidden = job.SplitArgs(d.of.Args)
+	return err
+}
+
+// previousOf reads the $previous of a schedule.
+type previousOf struct{ of *job.Schedule }
+
+// ScanText implements pgtype.TextScanner.
+func (p previousOf) ScanText(v pgtype.Text) error {
+	err := jsonOf{&p.of.Previous}.ScanText(v)
+	job.SplitPrevious(p.of, p.of.Previous)
+	return err
+}
+
 type partsOf struct{ to *[]job.Part }
 
 // ScanText implements pgtype.TextScanner.

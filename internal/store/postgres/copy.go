@@ -29,8 +29,8 @@ func copySchedules(schedules []*job.Schedule) []query {
 			column(schedules, func(s *row) *string { return optional((*s).Description) }),
 			column(schedules, func(s *row) int64 { return (*s).InsertedAt.UnixMicro() }), column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
 			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
-			column(schedules, func(s *row) *string { return jsonText((*s).Args) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
-			column(schedules, func(s *row) *string { return jsonText((*s).Previous) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
+			column(schedules, func(s *row) *string { return jsonText(job.JoinArgs((*s).Args, &(*s).Hidden)) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
+			column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
 			tags, column(schedules, func(s *row) int64 { return (*s).Revision }),
 			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
 			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) string { return text((*s).Document) }),
@@ -46,7 +46,7 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	}
 	type row = store.StoredJob
 	hosts, tags := labels(jobs, func(j *row) rawjson.Value { return j.Args })
-	args := packTexts(s, jobs, func(j *row) rawjson.Value { return j.Args })
+	args := packTexts(s, jobs, func(j *row) rawjson.Value { return job.JoinArgs(j.Args, &j.Hidden) })
 	var items []queued
 	var lines []lineEntry
 	for _, j := range jobs {

@@ -47,7 +47,7 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed, sizeOf{&r.args, &j.Args},
+		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed, argsOf{&r.args, &j.Args, &j.Hidden},
 		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil}, &j.KeyRequest, &j.Trace,
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
@@ -210,7 +210,7 @@ func labels[T any](records []T, args func(*T) rawjson.Value) (hosts, tags []*str
 
 func (s *Store) newJobColumns(jobs []store.NewJob) []any {
 	type row = store.NewJob
-	args := packTexts(s, jobs, func(n *row) rawjson.Value { return n.Job.Args })
+	args := packTexts(s, jobs, func(n *row) rawjson.Value { return job.JoinArgs(n.Job.Args, &n.Job.Hidden) })
 	hosts, tags := labels(jobs, func(n *row) rawjson.Value { return n.Job.Args })
 	return []any{
 		column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
@@ -369,7 +369,7 @@ func insertSchedules(jobs []store.NewJob) []query {
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }), column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Description) }),
 			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
-			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(n.Schedule.Args) }),
+			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(job.JoinArgs(n.Schedule.Args, &n.Schedule.Hidden)) }),
 			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
 			tags, column(recurring, func(n *row) string { return text(n.Schedule.Document) }),
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -70,6 +71,22 @@ func (s sizeOf) ScanInt64(v pgtype.Int8) error {
 	if s.text.plain != nil {
 		*s.to = store.Unpack(rawjson.Value(*s.text.plain), s.text.packed, int(v.Int64))
 	}
+	return nil
+}
+
+// argsOf is sizeOf for args, from which it splits what is hidden.
+type argsOf struct {
+	text   *packedText
+	to     *rawjson.Value
+	hidden *job.Hidden
+}
+
+// ScanInt64 implements pgtype.Int64Scanner.
+func (a argsOf) ScanInt64(v pgtype.Int8) error {
+	if err := (sizeOf{a.text, a.to}).ScanInt64(v); err != nil {
+		return err
+	}
+	*a.to, *a.hidden = job.SplitArgs(*a.to)
 	return nil
 }
 

@@ -17,7 +17,7 @@ const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.insert
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Failures, timeOf{&s.FailingSince}, &s.Failure, &s.Document, jsonOf{&s.Args}, jsonOf{&s.State}, jsonOf{&s.Previous},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Failures, timeOf{&s.FailingSince}, &s.Failure, &s.Document, definitionOf{s}, jsonOf{&s.State}, previousOf{s},
 	}
 }
 
@@ -100,7 +100,7 @@ func updateSchedules(schedules []*job.Schedule) []query {
 		args: []any{
 			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
 			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
-			column(schedules, func(s *row) *string { return jsonText((*s).State) }), column(schedules, func(s *row) *string { return jsonText((*s).Previous) }),
+			column(schedules, func(s *row) *string { return jsonText((*s).State) }), column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }),
 			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
 			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) int64 { return (*s).Failures }),
 			column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }), column(schedules, func(s *row) string { return (*s).Failure }),

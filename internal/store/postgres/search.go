@@ -145,7 +145,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 			}
 			j := &job.Job{}
 			var args packedText
-			if err := rows.Scan(&j.Number, &j.Name, &args.plain, &args.packed, sizeOf{&args, &j.Args}); err != nil {
+			if err := rows.Scan(&j.Number, &j.Name, &args.plain, &args.packed, argsOf{&args, &j.Args, &j.Hidden}); err != nil {
 				return err
 			}
 			if match(j) {

@@ -20,7 +20,7 @@ func insertSecretUses[T any](jobs []T, of func(*T) *job.Job) []query {
 	var uses []secretUse
 	for i := range jobs {
 		j := of(&jobs[i])
-		for _, name := range job.SecretNames(j.Args) {
+		for _, name := range job.SecretNames(j) {
 			uses = append(uses, secretUse{j.Owner.Number, name, j.ID})
 		}
 	}
@@ -60,4 +60,4 @@ func removeSecretUses(jobs []*job.Job, which func(*job.Job) bool) []query {
 }
 
 // endedWithSecrets reports whether a changed job may have uses to delete.
-func endedWithSecrets(j *job.Job) bool { return j.State.Final() && job.MayUseSecrets(j.Args) }
+func endedWithSecrets(j *job.Job) bool { return j.State.Final() && job.MayUseSecrets(j) }

@@ -118,7 +118,7 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 	}
 	if j.State.Final() {
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
-		if job.MayUseSecrets(j.Args) {
+		if job.MayUseSecrets(j) {
 			if err := t.removeSecretUses(j); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 func (t *tx) updateDefinition(c *store.Changes) error {
 	if j := c.Job; j != nil {
 		host, tags := labels(j.Args)
-		text := pack(j.Args)
+		text := pack(job.JoinArgs(j.Args, &j.Hidden))
 		if err := t.retag(jobTags, j.Number, tags); err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 		if err := t.removeSecretUses(j); err != nil {
 			return err
 		}
-		if err := t.addSecretUses(j, job.SecretNames(j.Args)); err != nil {
+		if err := t.addSecretUses(j, job.SecretNames(j)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (t *tx) updateDefinition(c *store.Changes) error {
 			return err
 		}
 		err := t.exec(`UPDATE schedules SET first_due = ?, name = ?, description = ?, args = ?, tags = ?, revision = ?, document = ? WHERE id = ?`,
-			instant(s.FirstDue), s.Name, s.Description, s.Args, tags, s.Revision, s.Document, s.ID)
+			instant(s.FirstDue), s.Name, s.Description, job.JoinArgs(s.Args, &s.Hidden), tags, s.Revision, s.Document, s.ID)
 		if err != nil {
 			return fmt.Errorf("updating the definition of a schedule: %w", err)
 		}

@@ -83,7 +83,7 @@ func (t *tx) copySchedules(r *store.Records) error {
 		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags, runs, ended, since, document,
 				failures, failing_since, failure)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, s.Args, s.State, s.Previous, tags, s.Runs, string(s.Ended), s.Since, s.Document,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, job.JoinArgs(s.Args, &s.Hidden), s.State, job.JoinPrevious(s), tags, s.Runs, string(s.Ended), s.Since, s.Document,
 			s.Failures, s.FailingSince, s.Failure)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
@@ -102,7 +102,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 			keys = store.Hold(j.Job)
 		}
 		host, tags := labels(j.Args)
-		text := pack(j.Args)
+		text := pack(job.JoinArgs(j.Args, &j.Hidden))
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags, runs, skipped,
 				follows, lane, held_until, remembered_until, key_request, trace, packed, size, room)
@@ -119,7 +119,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if j.State.Final() {
 			continue
 		}
-		if err := t.addSecretUses(j.Job, job.SecretNames(j.Job.Args)); err != nil {
+		if err := t.addSecretUses(j.Job, job.SecretNames(j.Job)); err != nil {
 			return err
 		}
 		if err := t.joinLines(j.Job, keys); err != nil {

@@ -36,7 +36,7 @@ type storedArgs struct {
 
 func storeArgs(j *job.Job) storedArgs {
 	host, tags := labels(j.Args)
-	return storedArgs{pack(j.Args), host, tags, job.SecretNames(j.Args)}
+	return storedArgs{pack(job.JoinArgs(j.Args, &j.Hidden)), host, tags, job.SecretNames(j)}
 }
 
 // argsOf returns what is stored of the arguments of new jobs. Callers compute it before
@@ -130,6 +130,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
 	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.packable()
+	j.Args, j.Hidden = job.SplitArgs(j.Args)
 	j.Follows, j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace = c.int64(), c.time(), c.time(), c.blob(), c.blob()
 	var held *store.ClaimInfo
 	node, attempt, startAt := c.int64(), c.int(), c.time()

@@ -23,7 +23,9 @@ func (t *tx) scanSchedule(stmt *sqlite.Stmt) (*job.Schedule, error) {
 	s.Runs, s.Ended, s.Since = c.int64(), job.End(c.text()), c.time()
 	s.Failures, s.FailingSince, s.Failure = c.int64(), c.time(), c.text()
 	s.Document = c.text()
-	s.Args, s.State, s.Previous = c.json(), c.json(), c.json()
+	s.Args, s.Hidden = job.SplitArgs(c.json())
+	s.State = c.json()
+	job.SplitPrevious(s, c.json())
 	var err error
 	s.Owner, err = t.owner(account)
 	return s, err
@@ -43,7 +45,7 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 	_, tags := labels(s.Args)
 	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, document, args, tags)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, s.Args, tags)
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, job.JoinArgs(s.Args, &s.Hidden), tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}
@@ -58,7 +60,7 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 func (t *tx) updateSchedule(s *job.Schedule) error {
 	err := t.exec(`UPDATE schedules SET disabled_at = ?, epoch = ?, runs = ?, ended = ?, since = ?, failures = ?, failing_since = ?, failure = ?,
 		state = ?, previous = ? WHERE id = ?`,
-		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.Failures, s.FailingSince, s.Failure, s.State, s.Previous, s.ID)
+		s.DisabledAt, s.Epoch, s.Runs, string(s.Ended), s.Since, s.Failures, s.FailingSince, s.Failure, s.State, job.JoinPrevious(s), s.ID)
 	if err != nil {
 		return fmt.Errorf("updating a schedule: %w", err)
 	}

@@ -149,6 +149,7 @@ func (t *tx) matching(owner job.Owner, q job.Query, look int, match func(*job.Jo
 		err = t.query(`SELECT j.number, j.name, j.args, j.packed, j.size FROM jobs j WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			j.Number, j.Name, j.Args = c.int64(), c.optional(), c.packable()
+			j.Args, j.Hidden = job.SplitArgs(j.Args)
 			return nil
 		}, number)
 		if err != nil {

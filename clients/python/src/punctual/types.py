@@ -18,7 +18,8 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
-    "body_base64": "Optional[Base64]",
+    "body_base64": "Optional[Union[Base64, Literal['[redacted]']]]",
+    "redact": "Optional[Redact]",
     "schedule_in": "Optional[Duration]",
     "scheduled_at": "Optional[When]",
     "repeat_every": "Optional[Interval]",
@@ -125,7 +126,8 @@ _ArgsRequired = TypedDict("_ArgsRequired", {
 _ArgsOptional = TypedDict("_ArgsOptional", {
     "query": "QueryMap",
     "body": "Any",
-    "body_base64": "Base64",
+    "body_base64": "Union[Base64, Literal['[redacted]']]",
+    "redact": "Redact",
     "schedule_in": "Duration",
     "scheduled_at": "When",
     "repeat_every": "Interval",
@@ -1959,7 +1961,8 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
-    "body_base64": "Optional[Base64]",
+    "body_base64": "Optional[Union[Base64, Literal['[redacted]']]]",
+    "redact": "Optional[Redact]",
     "schedule_in": "Optional[Duration]",
     "scheduled_at": "Optional[When]",
     "repeat_every": "Optional[Interval]",
@@ -2125,6 +2128,8 @@ ResponseBody = Any
 
 # Standard base64 with padding, without line breaks.
 Base64 = str
+
+Redact = List[str]
 
 # The body; null when there was none. Bytes of `body_base64` are shown as a
 # string if they are UTF-8, else as base64.
