@@ -25,6 +25,9 @@ type editable struct {
 	revision int64 // 0 if what is changed is a copy
 	// preview returns what a patch would change.
 	preview func(patch rawjson.Value) ([]job.FieldChange, error)
+	// rehearse returns how a patch would change the runs of a schedule, or nil; the field
+	// is nil for jobs.
+	rehearse func(patch rawjson.Value) (*view.RunsChange, error)
 	// save applies a patch and returns the address to continue at.
 	save func(patch rawjson.Value, match service.Match) (string, error)
 	// revisions returns the record's edits, latest first; nil for a copy.
@@ -70,6 +73,11 @@ func (s *Server) showDifference(c *call, status int, f *editForm, patch rawjson.
 		return f.refuse(c, err)
 	}
 	d := &view.Difference{Edit: f.page(), Changes: view.ChangesOf(changes), Hidden: f.Values}
+	if f.target.rehearse != nil && len(changes) > 0 {
+		if d.Runs, err = f.target.rehearse(patch); err != nil {
+			return f.refuse(c, err)
+		}
+	}
 	if f.target.revisions != nil && shown != f.target.revision {
 		all, err := f.target.revisions()
 		if err != nil {

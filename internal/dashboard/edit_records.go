@@ -73,6 +73,7 @@ func (s *Server) editableSchedule(c *call) (*editable, error) {
 			}
 			return edit.Changes, nil
 		},
+		rehearse: func(patch rawjson.Value) (*view.RunsChange, error) { return s.rehearsedEdit(c, id, patch) },
 		save: func(patch rawjson.Value, match service.Match) (string, error) {
 			_, err := s.Service.EditSchedule(ctx, c.owner(), id, patch, match)
 			return page + "?done=edited", err

@@ -47,6 +47,7 @@ func allRoutes() []route {
 		jobRoutes,
 		operationRoutes,
 		scheduleRoutes,
+		rehearseRoutes,
 		editRoutes,
 		logRoutes,
 		attemptRoutes,

@@ -32,6 +32,10 @@ type Rehearsal struct {
 	ahead bool // From is later than now
 }
 
+// BeginsLater notes whether the rehearsal begins later than now, the moment at which what
+// is stored is read.
+func (q *Rehearsal) BeginsLater(now time.Time) { q.ahead = q.From.After(now) }
+
 // rehearsalFields are the fields of a request to rehearse.
 var rehearsalFields = []string{"from", "to", "outages", "fail", "duration", "keys", "schedules", "owner"}
 
@@ -96,7 +100,7 @@ func (r *rehearsalReader) readTimes() {
 	if toOK {
 		q.To = to
 	}
-	q.ahead = q.From.After(r.now)
+	q.BeginsLater(r.now)
 	if r.given["from"] != nil && !fromOK || r.given["to"] != nil && !toOK {
 		return
 	}

@@ -33,6 +33,7 @@ type Editing struct {
 
 // Difference is what a form would change, before it is saved.
 type Difference struct {
+	Runs *RunsChange // how the runs change; nil for a job
 	*Edit
 	Changes []Change
 	// Meanwhile are the edits since the form was shown, latest first.
