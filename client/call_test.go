@@ -65,7 +65,7 @@ const (
 	refused = `{"type": "about:blank", "code": "unprocessable_content", "title": "Unprocessable Content", "status": 422, "detail": "url must use https", "errors": [{"detail": "must use https", "pointer": "#/url"}]}`
 )
 
-func TestCreateJob_RepeatsWithOneKey(t *testing.T) {
+func TestCreateJob_RepeatsWithOneRequestID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e := testClient(t, nil, respond(503, "", "Retry-After", "3"), fail(io.ErrUnexpectedEOF), respond(200, created))
 		record, err := c.CreateJob(t.Context(), JobRequest{URL: "https://x"})
@@ -75,11 +75,8 @@ func TestCreateJob_RepeatsWithOneKey(t *testing.T) {
 		if record.JobID != 7 || record.Job.HasConflict || string(record.Args) != `{"url": "https://x"}` {
 			t.Errorf("the record is %+v", record)
 		}
-		if len(e.bodies) != 3 || e.bodies[0] != `{"url":"https://x"}` || e.bodies[2] != e.bodies[0] {
+		if len(e.bodies) != 3 || !strings.HasPrefix(e.bodies[0], `{"url":"https://x","request_id":"auto-`) || e.bodies[2] != e.bodies[0] {
 			t.Errorf("sent %q", e.bodies)
-		}
-		if first, last := e.requests[0].Header.Get("Idempotency-Key"), e.requests[2].Header.Get("Idempotency-Key"); first != last || !strings.HasPrefix(first, "auto-") {
-			t.Errorf("the keys are %q and %q", first, last)
 		}
 		if e.at[1] < 3*time.Second || e.at[1] > 4*time.Second {
 			t.Errorf("the first retry came after %s", e.at[1])
@@ -148,14 +145,14 @@ func TestConditions_AreSent(t *testing.T) {
 	}
 }
 
-func TestCreateJobs_GivesEachItemAKey(t *testing.T) {
+func TestCreateJobs_IdentifiesEachItem(t *testing.T) {
 	c, e := testClient(t, nil, respond(201, `{"data": [{"job": {"has_confict": true}}, {"job": {"has_confict": true}}]}`))
 	requests := []JobRequest{{URL: "https://x"}, {URL: "https://x", IdempotencyKey: "mine"}}
 	records, err := c.CreateJobs(t.Context(), requests)
 	if err != nil || records[0].Job.HasConflict || !records[1].Job.HasConflict {
 		t.Errorf("%+v, %v", records, err)
 	}
-	if !strings.Contains(e.bodies[0], `"idempotency_key":"auto-`) || strings.Count(e.bodies[0], `"throttle":600`) != 1 || requests[0].IdempotencyKey != "" {
+	if strings.Count(e.bodies[0], `"request_id":"auto-`) != 2 || strings.Contains(e.bodies[0], "throttle") || requests[0].RequestID != "" {
 		t.Errorf("sent %s", e.bodies[0])
 	}
 }

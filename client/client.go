@@ -35,8 +35,8 @@ type Config struct {
 	MaxResponseBytes int64
 	// UserAgent is sent as User-Agent; "punctual-go" if empty.
 	UserAgent string
-	// NoAutomaticKeys leaves jobs without an idempotency key as they are. Creating
-	// them is then retried only when the service certainly stored nothing.
+	// NoAutomaticKeys adds no RequestID to jobs. Creating those without one is then
+	// retried only when the service certainly stored nothing.
 	NoAutomaticKeys bool
 }
 

@@ -8,7 +8,7 @@
 // Errors that the service reports are of type [*Problem]; errors.As finds them.
 // Calls that can be repeated without harm are retried with growing waits, bounded by
 // [Config]; Retry-After and RateLimit are honoured. So that creating a job can be
-// repeated, a job without an idempotency key gets a random one.
+// repeated, each job without a RequestID gets a random one.
 //
 // [Verifier] checks the signatures of requests, callbacks and webhooks. Package
 // receiver has the HTTP middleware that uses it.

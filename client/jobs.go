@@ -15,10 +15,6 @@ import (
 	"time"
 )
 
-// automaticHold is how long a job of a batch with an automatic key holds it, though it
-// may have ended: longer than all retries of a call take.
-const automaticHold = Duration(10 * time.Minute)
-
 // Condition makes a change fail with status 412 unless it holds: an IfMatch, or IfNew.
 type Condition interface{ add(http.Header) }
 
@@ -43,25 +39,28 @@ func condition(conditions []Condition) http.Header {
 	return header
 }
 
-// automatic reports whether a request is to get a random idempotency key.
-func (c *Client) automatic(request JobRequest) bool {
-	return request.IdempotencyKey == "" && !c.config.NoAutomaticKeys
+// identify gives a request a random RequestID unless it has one. It reports whether a
+// conflict can only be with an earlier try of the same call.
+func (c *Client) identify(request *JobRequest) (own bool) {
+	if request.RequestID != "" || c.config.NoAutomaticKeys {
+		return false
+	}
+	request.RequestID = randomKey()
+	return request.IdempotencyKey == ""
 }
+
+// unsafe reports whether a request must not be made twice: an idempotency key is free
+// again when its job has ended, which may be before the call is repeated.
+func unsafe(request *JobRequest) bool { return request.RequestID == "" }
 
 func randomKey() string { return "auto-" + rand.Text() }
 
 // CreateJob creates a job, or a schedule with its first run. If another job holds the
 // idempotency key, that job is returned, and its Job.HasConflict is true.
 func (c *Client) CreateJob(ctx context.Context, request JobRequest) (*JobRecord, error) {
-	automatic := c.automatic(request)
-	call := call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == "" && !automatic}
-	if automatic {
-		// The service remembers a key in the header for a day, though the job may have
-		// ended and freed it.
-		call.header = http.Header{"Idempotency-Key": {randomKey()}}
-	}
-	record, err := fetch[JobRecord](ctx, c, call)
-	if record != nil && automatic {
+	own := c.identify(&request)
+	record, err := fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs", body: request, once: unsafe(&request)})
+	if record != nil && own {
 		record.Job.HasConflict = false // a job of an earlier try of this call
 	}
 	return record, err
@@ -116,20 +115,13 @@ func (c *Client) CreateJobsSeparately(ctx context.Context, requests []JobRequest
 	return *outcomes, nil
 }
 
-// batch returns the call that creates jobs, and which have automatic keys.
+// batch returns the call that creates jobs, and which of them can only conflict with
+// an earlier try of the same call.
 func (c *Client) batch(requests []JobRequest) (call, []bool) {
 	body, automatic, once := slices.Clone(requests), make([]bool, len(requests)), false
 	for i := range body {
-		request := &body[i]
-		if automatic[i] = c.automatic(*request); automatic[i] {
-			request.IdempotencyKey = randomKey()
-			// A schedule holds its key as long as it exists; a job that ends at once
-			// would free it before the call can be repeated.
-			if request.Cron == "" && request.RepeatEvery == 0 && request.Throttle == 0 {
-				request.Throttle = automaticHold
-			}
-		}
-		once = once || request.IdempotencyKey == ""
+		automatic[i] = c.identify(&body[i])
+		once = once || unsafe(&body[i])
 	}
 	if body == nil {
 		body = []JobRequest{} // refused by the service, with a sentence

@@ -42,6 +42,9 @@ type JobRequest struct {
 	Jitter       Duration `json:"jitter,omitzero"`
 	Except       []string `json:"except,omitempty"`
 
+	// RequestID identifies this request, of 1 to 255 characters: repeated within 7 days,
+	// it returns the same job. The client makes one for each call without it.
+	RequestID string `json:"request_id,omitempty"`
 	// IdempotencyKey has 1 to 255 characters.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 	// OnConflict is return, refuse, replace or debounce.

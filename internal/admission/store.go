@@ -27,6 +27,7 @@ const (
 // Records is what clients read, and what belongs to it in the store.
 type Records interface {
 	store.Jobs
+	store.Requests
 	store.Schedules
 	store.Definitions
 	store.Logs

@@ -49,6 +49,7 @@ var sections = []section{
 	{name: "schedules", page: schedulePage},
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
+	{name: "requests", page: requestPage},
 	{name: "deliveries", page: deliveryPage, global: true},
 	{name: "audits", page: auditPage, global: true},
 }
@@ -234,6 +235,15 @@ func logPage(ctx context.Context, s Store, owner job.Owner, behind string, limit
 	}
 	page, err := s.LogPage(ctx, owner, after, limit)
 	return records(page, func(l *job.Log) string { return l.ID.String() }), err
+}
+
+func requestPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	after, err := parseID(behind)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.RequestPage(ctx, owner, after, limit)
+	return records(page, func(r *store.Request) string { return r.ID.String() }), err
 }
 
 func deliveryPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {

@@ -259,6 +259,7 @@ func (f *filler) jobs(owner job.Owner) {
 	full := f.newJob(owner, f.now.Add(time.Hour))
 	full.Job.Trace, full.Job.KeyRequest = nil, []byte("\x00 and 14 \xff more")
 	full.Job.Key, full.Job.Name, full.Job.Description = ptr("a key ☃"), ptr("a name 𝄞"), ptr("")
+	full.Request = &store.NewRequest{ID: job.RequestKey("a request ☃"), Digest: []byte("\x00 and 14 \xff more"), Until: f.now.Add(time.Hour)}
 	f.insert(full)
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Complete(f.now.Add(time.Second)) })
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Discard(f.now.Add(time.Second)) })

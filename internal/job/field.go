@@ -58,6 +58,9 @@ const (
 // keyField is the field that other fields need to work on jobs with the same key.
 const keyField = "idempotency_key"
 
+// requestField identifies a create itself, not its job.
+const requestField = "request_id"
+
 // Combinations of places.
 const (
 	ForCreate    = ForJob | ForSchedule

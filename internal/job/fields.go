@@ -140,6 +140,11 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
 	},
 	{
+		Name: requestField, In: ForCreate, Kind: TextValue, Column: true,
+		read: text(1, 255, func(d *Draft, id string) { d.RequestID = id }),
+		Flag: Flag{Placeholder: "ID", Help: "Identifies this request for 7 days: repeated, it returns the same job."},
+	},
+	{
 		Name: conflictField, In: ForCreate, Kind: TextValue, Needs: keyField, read: readOnConflict, check: checkOnConflict,
 		set:  func(s *Spec, v rawjson.Value) { s.OnConflict = rawjson.Text(v) },
 		Form: Form{Section: MoreSection, Label: "On conflict", Hint: "What to do when another job holds the key.", Choices: conflictChoices, Default: OnConflictReturn},

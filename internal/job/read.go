@@ -18,7 +18,8 @@ import (
 // Draft is a valid create request.
 type Draft struct {
 	Key, Name, Description *string
-	KeyInHeader            bool // the key was sent in the header Idempotency-Key
+	KeyInHeader            bool   // the key was sent in the header Idempotency-Key
+	RequestID              string // "" if the request has none
 	Args                   rawjson.Value
 	Hidden                 Hidden    // of Args
 	Spec                   Spec      // Args, parsed, with what is hidden

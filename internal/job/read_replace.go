@@ -127,7 +127,7 @@ func WithTimeOf(args, run rawjson.Value) rawjson.Value {
 	return Merge(args, changes)
 }
 
-var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField })
+var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField || name == requestField })
 
 // Replace returns the edit that makes a schedule what a draft describes. If the
 // draft has the same times, the grid stays. It does not change the draft. The error

@@ -14,6 +14,9 @@ import (
 // header Idempotency-Key, from its creation on.
 const RememberFor = 24 * time.Hour
 
+// RememberRequestFor is how long a request_id is remembered.
+const RememberRequestFor = 7 * 24 * time.Hour
+
 // HoldKey sets how long a new one-off job holds its key beyond its end.
 func HoldKey(j *job.Job, spec *job.Spec, inHeader bool) {
 	if j.Key == nil || j.ScheduleID != uuid.Nil {

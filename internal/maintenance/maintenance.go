@@ -92,7 +92,7 @@ func (w *Worker) sweep(ctx context.Context) time.Duration {
 }
 
 // SweepStep removes up to a batch each of deleted accounts' records, expired
-// sessions, old statistics, operations that ended longer ago than the retention, and
+// sessions, requests and old statistics, operations that ended longer ago than the retention, and
 // what is left of stopped ones. It reports whether there may be more.
 func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 	now := w.Store.Now()
@@ -112,12 +112,16 @@ func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	requests, err := w.Store.RequestPrune(ctx, now, pruneBatch)
+	if err != nil {
+		return false, err
+	}
 	var before time.Time
 	if w.Retention > 0 {
 		before = now.Add(-w.Retention)
 	}
 	operations, err := w.Store.OperationPrune(ctx, before, pruneBatch)
-	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || recipients == pruneBatch || operations > 0, err
+	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || recipients == pruneBatch || requests == pruneBatch || operations > 0, err
 }
 
 // count updates the gauges of stored records and returns the pause until the

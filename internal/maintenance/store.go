@@ -16,6 +16,7 @@ type Store interface {
 	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)
 	SessionPrune(ctx context.Context, before time.Time, limit int) (int, error)
 	RecipientPrune(ctx context.Context, before time.Time, limit int) (int, error)
+	RequestPrune(ctx context.Context, expired time.Time, limit int) (int, error)
 	StatsPrune(ctx context.Context, before int64, limit int) (int, error)
 	OperationsRunning(ctx context.Context, limit int) (int, error)
 	OperationPrune(ctx context.Context, before time.Time, limit int) (int, error)

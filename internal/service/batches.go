@@ -83,7 +83,6 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
 	options := reading.options(now, nil)
-	var problems fault.Problems
 	read := 0
 	for i := range items {
 		if read += len(items[i].Body); read >= yieldBytes {
@@ -92,20 +91,37 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 		}
 		draft, err := items[i].read(options)
 		if err != nil {
-			problems.AddElement(i, err)
 			b.results[i].Err = err
 			continue
 		}
 		n := newJob(owner, draft, now, from)
+		n.identify(draft, items[i].Body, now)
 		n.Brief = minimal || n.refuses
 		b.requests, b.places, b.jobs = append(b.requests, n), append(b.places, i), append(b.jobs, n.NewJob)
 		b.size += n.Size()
 	}
 	err := reading.result(nil)
-	if err == nil && atomic {
-		err = problems.Err()
+	if err == nil {
+		err = s.answered(ctx, owner, bodiesOf(items), b.results, minimal)
 	}
-	return b, err
+	if err != nil || !atomic {
+		return b, err
+	}
+	var problems fault.Problems
+	for i := range b.results {
+		if b.results[i].Err != nil {
+			problems.AddElement(i, b.results[i].Err)
+		}
+	}
+	return b, problems.Err()
+}
+
+func bodiesOf(items []BatchItem) []rawjson.Value {
+	bodies := make([]rawjson.Value, len(items))
+	for i := range items {
+		bodies[i] = items[i].Body
+	}
+	return bodies
 }
 
 func (item *BatchItem) read(options job.ReadOptions) (*job.Draft, error) {
@@ -179,6 +195,13 @@ func (b *Batch) accept(stored []store.Inserted) error {
 			if !stored[k].Conflict {
 				created[stored[k].Job.ID] = b.places[k]
 			}
+		case stored[k].Repeated:
+			var problems fault.Problems
+			problems.AddElement(b.places[k], err)
+			if fault.CodeOf(err) == fault.Gone {
+				return err
+			}
+			return problems.Err()
 		case fault.CodeOf(err) != fault.Conflict:
 			return err
 		case len(held) < fault.MaxProblems:

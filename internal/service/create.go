@@ -25,10 +25,11 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	now := s.Store.Now()
 	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
-		return nil, false, err
+		return s.answeredBefore(ctx, owner, body, err)
 	}
 	n := newJob(owner, draft, now, originOf(ctx))
 	n.sentAs(draft, job.CreateRequest(body))
+	n.identify(draft, body, now)
 	return s.create(ctx, n)
 }
 
@@ -47,6 +48,9 @@ func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict b
 		return inserted.Job, inserted.Conflict, nil
 	}
 	j, err = s.holder(ctx, n.Job.Owner, inserted.Job.Number)
+	if inserted.Repeated && fault.CodeOf(err) == fault.Unavailable {
+		err = removedSince()
+	}
 	return j, true, err
 }
 
@@ -141,6 +145,9 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) reque
 // refused returns the Conflict fault for a request that was not stored because its
 // key is held; nil if it was stored, or if the holder is returned.
 func (r *request) refused(inserted *store.Inserted) error {
+	if inserted.Repeated {
+		return repeated(inserted, r.Request)
+	}
 	if !inserted.Conflict || inserted.Changed || inserted.Job == nil {
 		return nil
 	}

@@ -44,6 +44,9 @@ type Copies interface {
 	// LogPage returns up to limit of an account's logs after an ID, in order of
 	// their IDs, including those with a time in the future.
 	LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error)
+	// RequestPage returns up to limit remembered requests of an account after an ID, in
+	// order of their IDs, including expired ones.
+	RequestPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*Request, error)
 	// DeliveryPage returns up to limit pending deliveries after a number, in order
 	// of their numbers.
 	DeliveryPage(ctx context.Context, after int64, limit int) ([]*PendingDelivery, error)
@@ -62,6 +65,7 @@ type Records struct {
 	Schedules     []*job.Schedule
 	Jobs          []StoredJob
 	Logs          []*job.Log
+	Requests      []*Request
 	Deliveries    []*PendingDelivery
 	Audits        []*identity.AuditEntry
 }

@@ -36,14 +36,14 @@ type Use struct {
 // ByteMark is a position among the records of an account, for AccountBytes. The
 // zero mark is before the first.
 type ByteMark struct {
-	Part   int       // 0: jobs with their deliveries, 1: schedules, 2: logs
+	Part   int       // 0: jobs with their deliveries, 1: schedules, 2: logs, 3: requests
 	State  job.State // of the last job counted
 	Number int64     // of the last job counted
-	ID     uuid.UUID // of the last schedule or log counted
+	ID     uuid.UUID // of the last schedule, log or request counted
 }
 
 // ByteParts is how many parts the records of an account have.
-const ByteParts = 3
+const ByteParts = 4
 
 // Quotas stores the limits of accounts and measures their usage.
 type Quotas interface {

@@ -15,6 +15,7 @@ import (
 // Store is the complete interface of a node to its database.
 type Store interface {
 	Jobs
+	Requests
 	Schedules
 	Definitions
 	Logs
@@ -248,6 +249,8 @@ type NewJob struct {
 	Brief bool
 	// Logs are logs of the job. The store sets their job number.
 	Logs []job.Log
+	// Request is the create's request_id; nil if it has none.
+	Request *NewRequest
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.
@@ -268,6 +271,10 @@ type Inserted struct {
 	Job      *job.Job
 	Conflict bool // the idempotency key is taken: Job is the existing job
 	Changed  bool // Resolve has changed the existing job; else nothing was stored
+	// Repeated: the request was answered before, with Job, and Digest is its digest.
+	// Job is nil if that was removed since.
+	Repeated bool
+	Digest   []byte
 	// Over is the limit that the job would exceed: Job is nil, nothing was stored.
 	Over Quota
 }

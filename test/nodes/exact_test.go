@@ -115,6 +115,18 @@ func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
 	}
 }
 
+func TestRequestID_60SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, same(pgtest.URL(t), 3)...)
+	for range 3 {
+		c.wantOneCreated(t, 60, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["once"],"request_id":"%s"}`, c.Target.URL, uuid.NewString()))
+	}
+	var rows struct{ Data []Job }
+	if _, err := c.get("/api/jobs?tag=once", &rows); err != nil || len(rows.Data) != 3 {
+		t.Errorf("%v, %d rows, want one of each round", err, len(rows.Data))
+	}
+}
+
 // TestTiming_JobCreatedOnAnyNodeStartsOnTime creates jobs that are due in 50
 // ms, one after the other, so that the node with the job's share of the queue
 // must learn of it in time.

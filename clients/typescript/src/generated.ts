@@ -121,6 +121,12 @@ export interface JobRequest {
    */
   idempotency_key?: string | null;
   /**
+   * Identifies this request for 7 days: a repeat returns the record of the
+   * first answer and stores nothing, even if that job has ended. A UUID that
+   * begins with a time (version 7) is stored best.
+   */
+  request_id?: string | null;
+  /**
    * What to do if another job holds the key. `return` returns that job.
    * `refuse` returns 409. `replace` gives that job this request and time; it
    * keeps its ids. `debounce` does the same, and moves the due time at most

@@ -23,36 +23,41 @@ export interface NotAtomic {
 /** Jobs: requests to be sent now, later, or (as runs) on a schedule. */
 export class Jobs extends Resource {
   /**
-   * Creates a job. The call carries an `Idempotency-Key`, made for it unless the
-   * job has one, so that its retries create one job.
+   * Creates a job. The call carries a `request_id`, made for it unless the job has
+   * one, so that its retries create one job.
    */
   create(job: NewJob, options: CallOptions & Minimal): Call<MinimalJob>;
   create(job: NewJob, options?: CallOptions): Call<JobRecord>;
   create(job: NewJob, options?: CallOptions & Partial<Minimal>): Call<JobRecord | MinimalJob> {
-    const own = typeof job.idempotency_key !== "string";
-    const headers = { ...(options?.minimal ? minimal : {}), ...(own ? { "idempotency-key": crypto.randomUUID() } : {}) };
-    return start(this.transport, { method: "POST", path: jobs, body: job, headers, repeatable: true }, options, (body) => {
+    const headers = options?.minimal ? minimal : {};
+    return start(this.transport, { method: "POST", path: jobs, body: identified(job), headers, repeatable: true }, options, (body) => {
       const record = data<JobRecord | MinimalJob>(body);
-      if (own) withoutConflict(record);
+      if (isOwn(job)) withoutConflict(record);
       return record;
     });
   }
 
   /**
    * Creates up to 1,000 jobs in one transaction: all, or with `atomic: false`
-   * those that are right. It is retried after a lost response if every item has
-   * an idempotency key.
+   * those that are right. Each item carries a `request_id`, made for the call
+   * unless the item has one, so that retries create each job once.
    */
   createMany(items: readonly NewJob[], options: CallOptions & NotAtomic & Minimal): Call<BatchOutcome<MinimalJob>[]>;
   createMany(items: readonly NewJob[], options: CallOptions & NotAtomic): Call<BatchOutcome[]>;
   createMany(items: readonly NewJob[], options: CallOptions & Minimal): Call<MinimalJob[]>;
   createMany(items: readonly NewJob[], options?: CallOptions): Call<JobRecord[]>;
   createMany(items: readonly NewJob[], options?: CallOptions & Partial<NotAtomic & Minimal>): Call<unknown[]> {
-    return this.call("POST", `${jobs}/batch`, options, {
-      body: items,
-      query: { atomic: options?.atomic === false ? false : undefined },
-      headers: options?.minimal ? minimal : {},
-      repeatable: items.every((item) => typeof item.idempotency_key === "string"),
+    const query = { atomic: options?.atomic === false ? false : undefined };
+    const headers = options?.minimal ? minimal : {};
+    return start(this.transport, { method: "POST", path: `${jobs}/batch`, query, body: items.map(identified), headers, repeatable: true }, options, (body) => {
+      const results = data<(JobRecord | MinimalJob | BatchOutcome<JobRecord | MinimalJob>)[]>(body);
+      results.forEach((result, i) => {
+        const item = items[i];
+        if (item === undefined || !isOwn(item)) return;
+        const record = "status" in result ? result.job : result;
+        if (record) withoutConflict(record as JobRecord | MinimalJob);
+      });
+      return results as unknown[];
     });
   }
 
@@ -126,9 +131,17 @@ export class Jobs extends Resource {
   }
 }
 
+/** The job with a request_id, by which the service recognizes a repeated call. */
+function identified(job: NewJob): NewJob {
+  return typeof job.request_id === "string" ? job : { ...job, request_id: crypto.randomUUID() };
+}
+
+/** Whether a conflict can only be with an earlier try of the same call. */
+const isOwn = (job: NewJob): boolean => typeof job.request_id !== "string" && typeof job.idempotency_key !== "string";
+
 /**
- * Clears the mark of a duplicate: with a key that was made for the call, the job
- * that holds it was created by an earlier try of the same call.
+ * Clears the mark of a duplicate: the job was created by an earlier try of the same
+ * call.
  */
 function withoutConflict(record: JobRecord | MinimalJob): void {
   if ("job" in record) record.job.has_confict = false;

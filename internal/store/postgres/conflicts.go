@@ -43,7 +43,7 @@ func (c *creation) resolve(t *tx, open []int) (*resolving, error) {
 	var order []int // jobs to decide about
 	for i := range c.jobs {
 		n := &c.jobs[i]
-		if n.Job.Key == nil || c.stored[i] {
+		if n.Job.Key == nil || c.stored[i] || c.answered(i) {
 			continue
 		}
 		if first, repeated := c.repeats[i]; repeated && (c.over[first] != store.QuotaNone || c.results[first].Job != nil) {

@@ -58,7 +58,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 		for _, some := range [][]query{
 			ofRecords(records.Copy(copied)),
 			copySchedules(copied.Schedules),
-			s.copyJobs(copied.Jobs), copyLogs(t, copied.Logs), copyDeliveries(copied.Deliveries),
+			s.copyJobs(copied.Jobs), copyLogs(t, copied.Logs), copyRequests(copied.Requests), copyDeliveries(copied.Deliveries),
 		} {
 			all = append(all, some...)
 		}

@@ -14,6 +14,9 @@ import (
 
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
+	if slices.ContainsFunc(jobs, func(n store.NewJob) bool { return n.Request != nil }) {
+		return s.insertTogether(ctx, jobs, false, func([]store.Inserted) error { return nil })
+	}
 	c := newCreation(jobs)
 	for try := 1; len(c.open) > 0; try++ {
 		if err := s.write(ctx, c.store); err != nil {
@@ -29,12 +32,23 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 
 // JobInsertBatch implements store.Jobs.
 func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	return s.insertTogether(ctx, jobs, true, accept)
+}
+
+// insertTogether stores jobs in one transaction. If it is bounded, it reads at most
+// store.MaxHeld of jobs that exist.
+func (s *Store) insertTogether(ctx context.Context, jobs []store.NewJob, bounded bool, accept func([]store.Inserted) error) ([]store.Inserted, error) {
 	var results []store.Inserted
 	err := s.write(ctx, func(t *tx) error {
 		c := newCreation(jobs)
-		c.whole = true
-		if err := c.store(t); err != nil {
+		c.whole, c.bounded = true, bounded
+		if err := c.request(t); err != nil {
 			return err
+		}
+		if len(c.open) > 0 {
+			if err := c.store(t); err != nil {
+				return err
+			}
 		}
 		if c.settle(); len(c.open) > 0 {
 			return errRetry // the keys' holders have changed meanwhile
@@ -43,7 +57,7 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 		if err := accept(results); err != nil {
 			return err
 		}
-		return t.commit()
+		return t.commit(c.answer()...)
 	})
 	if err != nil {
 		return nil, err
@@ -64,11 +78,13 @@ func keyOf(j *job.Job) heldKey { return heldKey{j.Owner.Number, *j.Key} }
 type creation struct {
 	jobs    []store.NewJob
 	results []store.Inserted
-	firsts  map[heldKey]int  // the first job of each key
-	repeats map[int]int      // from jobs to the earlier job of the call with the same key
-	open    []int            // jobs without a result
-	whole   bool             // the caller commits
-	full    map[heldKey]bool // the keys whose holders are needed with their Args
+	firsts  map[heldKey]int // the first job of each key
+	repeats map[int]int     // from jobs to the earlier job of the call with the same key
+	open    []int           // jobs without a result
+	whole   bool            // the caller commits
+	bounded bool            // at most store.MaxHeld of existing jobs may be read
+	requests
+	full map[heldKey]bool // the keys whose holders are needed with their Args
 
 	stored     map[int]bool           // in this attempt
 	holders    map[heldKey]*job.Job   // in this attempt
@@ -78,8 +94,18 @@ type creation struct {
 }
 
 func newCreation(jobs []store.NewJob) *creation {
-	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), firsts: map[heldKey]int{}, repeats: map[int]int{}, full: map[heldKey]bool{}}
-	for i, n := range jobs {
+	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs))}
+	c.plan()
+	return c
+}
+
+// plan finds the jobs without a result, and those whose key an earlier one has.
+func (c *creation) plan() {
+	c.firsts, c.repeats, c.full, c.open = map[heldKey]int{}, map[int]int{}, map[heldKey]bool{}, nil
+	for i, n := range c.jobs {
+		if c.answered(i) {
+			continue
+		}
 		if n.Job.Key != nil {
 			if !n.Brief || n.Resolve != nil {
 				c.full[keyOf(n.Job)] = true
@@ -92,7 +118,6 @@ func newCreation(jobs []store.NewJob) *creation {
 		}
 		c.open = append(c.open, i)
 	}
-	return c
 }
 
 // store stores the open jobs, reads the holders of the keys that are taken and
@@ -132,7 +157,7 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
-	if c.whole {
+	if c.bounded {
 		if err := c.measure(t, open); err != nil {
 			return err
 		}
@@ -156,6 +181,7 @@ func (c *creation) all() []store.Inserted {
 			c.results[i] = conflict(c.results[first])
 		}
 	}
+	c.repeatRequests(c.jobs, c.results)
 	return c.results
 }
 

@@ -84,10 +84,15 @@ func scanShown(rows pgx.Rows, now time.Time) (*job.Job, error) {
 	if err := rows.Scan(r.targets()...); err != nil {
 		return nil, err
 	}
+	return r.shown(now), nil
+}
+
+// shown returns the job as clients see it at a time.
+func (r *jobRow) shown(now time.Time) *job.Job {
 	if held := r.claim(); held != nil && !held.StartAt.After(now) {
 		r.job.State, r.job.AttemptedAt = job.Executing, held.StartAt
 	}
-	return r.job, nil
+	return r.job
 }
 
 // jobIs returns the condition that selects one of an owner's ($1) jobs by $2.

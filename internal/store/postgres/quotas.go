@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -215,6 +216,8 @@ var byteParts = [store.ByteParts]string{
 		FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
 	`SELECT ` + payloadSize + `::bigint, 0::smallint, 0::bigint, l.id
 		FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
+	fmt.Sprintf(`SELECT %d::bigint, 0::smallint, 0::bigint, r.id
+		FROM requests r WHERE r.account = (SELECT $1::bigint) AND r.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY r.id LIMIT $5`, store.RequestSize),
 }
 
 // AccountBytes implements store.Quotas.

@@ -260,6 +260,7 @@ var Purged = []Owned{
 	{"revisions", []string{"account", "record", "revision"}},
 	{"operations", []string{"account", "id"}},
 	{"stats", []string{"account", "minute", "source"}},
+	{"requests", []string{"account", "id"}},
 	{"audits", []string{"account", "class", "seq"}},
 }
 

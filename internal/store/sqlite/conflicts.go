@@ -59,7 +59,7 @@ func (t *tx) insertAll(jobs []store.NewJob, args []storedArgs, results []store.I
 		if i%yieldEvery == yieldEvery-1 {
 			runtime.Gosched()
 		}
-		if results[i], err = t.create(jobs[i], &args[i], &changed); err != nil {
+		if results[i], err = t.createOnce(jobs[i], &args[i], &changed); err != nil {
 			return err
 		}
 		if changed.read > maxHeld {

@@ -64,7 +64,7 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 			return noCopy()
 		}
 		for _, write := range []func(*store.Records) error{
-			t.copyRecords, t.copySchedules, t.copyJobs, t.copyLogs, t.copyDeliveries,
+			t.copyRecords, t.copySchedules, t.copyJobs, t.copyLogs, t.copyRequests, t.copyDeliveries,
 		} {
 			if err := write(copied); err != nil {
 				return fmt.Errorf("storing copied records: %w", err)

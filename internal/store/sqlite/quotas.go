@@ -156,6 +156,7 @@ var byteParts = [store.ByteParts]string{
 			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0, 0, id
 		FROM schedules s WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
 	`SELECT ` + payloadSize + `, 0, 0, id FROM logs l WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
+	fmt.Sprintf(`SELECT %d, 0, 0, id FROM requests WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`, store.RequestSize),
 }
 
 // AccountBytes implements store.Quotas.

@@ -25,7 +25,7 @@ type group map[string]func(*world)
 // concurrent are the groups in which goroutines meet, those that the race detector is
 // for. PUNCTUAL_STORETEST selects them, or the others, with "concurrent" or "sequential".
 var concurrent = []string{
-	"Alerts", "Atomicity", "ClaimRollback", "Concurrency", "Definitions", "Limits", "Liveness", "People", "Quotas", "Recipients",
+	"Alerts", "Atomicity", "ClaimRollback", "Concurrency", "Definitions", "Limits", "Liveness", "People", "Quotas", "Recipients", "Requests",
 }
 
 // selected reports whether a group runs.
@@ -52,7 +52,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "Alerts": alertTests, "Recipients": recipientTests,
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Uses": useTests,
-		"Completions": completionTests, "Operations": operationTests, "Packed": packedTests,
+		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range concurrent {
 		if groups[name] == nil {

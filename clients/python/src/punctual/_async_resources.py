@@ -30,8 +30,8 @@ class AsyncJobs(AsyncResource):
     async def create(self, job: JobRequest, *, minimal: bool=False) -> Any:
         """Creates a job.
 
-        The call carries an Idempotency-Key, made for it unless the job has one, so
-        that its retries create one job.
+        The call carries a request_id, made for it unless the job has one, so that its
+        retries create one job.
         """
         return await self._runner.run(lambda: self._sync.create(job, minimal=minimal))
 
@@ -47,7 +47,8 @@ class AsyncJobs(AsyncResource):
     async def create_many(self, items: Sequence[JobRequest], *, atomic: bool=True, minimal: bool=False) -> Any:
         """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
 
-        It is retried after a lost response if every item has an idempotency key.
+        Each item carries a request_id, made for the call unless the item has one, so
+        that retries create each job once.
         """
         return await self._runner.run(lambda: self._sync.create_many(items, atomic=atomic, minimal=minimal))
 

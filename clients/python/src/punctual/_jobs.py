@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any, Callable, List, Literal, Optional, Sequence, Union, overload
+from typing import Any, Callable, List, Literal, Mapping, Optional, Sequence, Union, overload
 
 from ._resource import IfMatch, JobRef, RecordList, Resource, conditional, pairs, path_of, poll, whole
 from ._transport import new_key
@@ -24,13 +24,11 @@ class Jobs(Resource):
     def create(self, job: JobRequest, *, minimal: bool = False) -> Any:
         """Creates a job.
 
-        The call carries an Idempotency-Key, made for it unless the job has one, so
-        that its retries create one job.
+        The call carries a request_id, made for it unless the job has one, so that its
+        retries create one job.
         """
-        own = not isinstance(job.get("idempotency_key"), str)
-        headers = {**(MINIMAL if minimal else {}), **({"Idempotency-Key": new_key()} if own else {})}
-        record = self._call("POST", JOBS, body=job, headers=headers)
-        if own:
+        record = self._call("POST", JOBS, body=_identified(job), headers=MINIMAL if minimal else {})
+        if _is_own(job):
             _without_conflict(record)
         return record
 
@@ -46,10 +44,16 @@ class Jobs(Resource):
     def create_many(self, items: Sequence[JobRequest], *, atomic: bool = True, minimal: bool = False) -> Any:
         """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
 
-        It is retried after a lost response if every item has an idempotency key.
+        Each item carries a request_id, made for the call unless the item has one, so
+        that retries create each job once.
         """
-        repeatable = all(isinstance(item.get("idempotency_key"), str) for item in items)
-        return self._call("POST", f"{JOBS}/batch", body=list(items), query={"atomic": None if atomic else False}, headers=MINIMAL if minimal else {}, repeatable=repeatable)
+        body = [_identified(item) for item in items]
+        results = self._call("POST", f"{JOBS}/batch", body=body, query={"atomic": None if atomic else False}, headers=MINIMAL if minimal else {})
+        for item, result in zip(items, results):
+            record = result.get("job") if "status" in result else result
+            if _is_own(item) and record:
+                _without_conflict(record)
+        return results
 
     def list(
         self,
@@ -148,12 +152,18 @@ class Jobs(Resource):
         return record["job"]["state"] in ("completed", "cancelled", "discarded")
 
 
-def _without_conflict(record: Any) -> None:
-    """Clears the mark of a duplicate.
+def _identified(job: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The job with a request_id, by which the service recognizes a repeated call."""
+    return job if isinstance(job.get("request_id"), str) else {**job, "request_id": new_key()}
 
-    With a key that was made for the call, the job that holds it was created by an
-    earlier try of the same call.
-    """
+
+def _is_own(job: Mapping[str, Any]) -> bool:
+    """Whether a conflict can only be with an earlier try of the same call."""
+    return not isinstance(job.get("request_id"), str) and not isinstance(job.get("idempotency_key"), str)
+
+
+def _without_conflict(record: Any) -> None:
+    """Clears the mark of a duplicate: the job was created by an earlier try of the same call."""
     if isinstance(record.get("job"), dict):
         record["job"]["has_confict"] = False
     else:
