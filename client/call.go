@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"time"
 )
 
@@ -61,6 +62,7 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 		}
 		body = encoded
 	}
+	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		if err := c.awaitRate(ctx); err != nil {
 			return nil, err
@@ -77,14 +79,25 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 		wait := c.backoff(attempt)
 		if problem != nil {
 			wait = max(wait, problem.RetryAfter)
+		} else if errors.Is(err, syscall.ECONNREFUSED) {
+			wait = min(wait, longestRefusedWait/2+rand.N(longestRefusedWait/2))
 		}
-		if attempt >= c.config.MaxRetries || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait {
+		if !c.retries(attempt, start, err) || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait {
 			return nil, err
 		}
 		if ended := sleep(ctx, wait); ended != nil {
 			return nil, fmt.Errorf("%w; then %w", err, ended)
 		}
 	}
+}
+
+// longestRefusedWait bounds the waits while connections are refused.
+const longestRefusedWait = 2 * time.Second
+
+// retries reports whether a call that has failed so many times before is to be
+// repeated, if it can be.
+func (c *Client) retries(attempt int, start time.Time, err error) bool {
+	return attempt < c.config.MaxRetries || c.config.MaxRetries >= 0 && errors.Is(err, syscall.ECONNREFUSED) && time.Since(start) < c.config.RefusedFor
 }
 
 // backoff returns the wait before a retry, between half and all of its step.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +17,7 @@ import (
 // exchanges answers requests in turn and records them.
 type exchanges struct {
 	answers  []func() (*http.Response, error)
+	next     func() (*http.Response, error) // answers in place of them unless nil
 	requests []*http.Request
 	bodies   []string
 	at       []time.Duration // since the first
@@ -29,6 +33,9 @@ func (e *exchanges) RoundTrip(r *http.Request) (*http.Response, error) {
 		e.began = time.Now()
 	}
 	e.requests, e.bodies, e.at = append(e.requests, r), append(e.bodies, string(body)), append(e.at, time.Since(e.began))
+	if e.next != nil {
+		return e.next()
+	}
 	return e.answers[min(len(e.requests), len(e.answers))-1]()
 }
 
@@ -329,5 +336,45 @@ func TestNew_RefusesWhatIsNoAddress(t *testing.T) {
 		if _, err := New(Config{URL: address}); err == nil {
 			t.Errorf("%q is accepted", address)
 		}
+	}
+}
+
+func TestCalls_OutlastARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := fail(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+		for _, x := range []struct {
+			name     string
+			retries  int
+			refused  time.Duration
+			down     time.Duration
+			restarts bool
+		}{
+			{"by default", 0, 0, 25 * time.Second, true},
+			{"for longer", 0, 0, 40 * time.Second, false},
+			{"configured", 0, time.Minute, 40 * time.Second, true},
+			{"without retries", -1, 0, time.Second, false},
+		} {
+			start := time.Now()
+			c, e := testClient(t, func(config *Config) { config.MaxRetries, config.RefusedFor = x.retries, x.refused })
+			e.next = func() (*http.Response, error) {
+				if time.Since(start) < x.down {
+					return refused()
+				}
+				return respond(200, created)()
+			}
+			_, err := c.CreateJob(t.Context(), JobRequest{URL: "https://x"})
+			if (err == nil) != x.restarts {
+				t.Errorf("%s: %v after %s and %d tries", x.name, err, time.Since(start), len(e.requests))
+			}
+		}
+	})
+}
+
+func TestProblem_SaysEachThingOnce(t *testing.T) {
+	p := &Problem{Status: 422, Title: "Unprocessable Content", Detail: "url is required; retries must be a whole number", Errors: []ProblemEntry{
+		{Pointer: "#/url", Detail: "is required"}, {Pointer: "#/retries", Detail: "must be a whole number"}, {Pointer: "#/name", Detail: "is too long"},
+	}}
+	if got, want := p.Error(), "punctual: 422 Unprocessable Content: url is required; retries must be a whole number; #/name is too long"; got != want {
+		t.Errorf("got %q", got)
 	}
 }

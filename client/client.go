@@ -24,6 +24,10 @@ type Config struct {
 	HTTPClient *http.Client
 	// MaxRetries is how often a failed call is repeated; 4 if zero, none if negative.
 	MaxRetries int
+	// RefusedFor is for how long a call is repeated while nothing listens at the address,
+	// beyond MaxRetries: a restart takes a moment. 30 seconds if zero, not at all if
+	// negative or if MaxRetries is.
+	RefusedFor time.Duration
 	// MaxWait is the longest wait before one retry; a minute if zero. If the service
 	// asks for a longer one, the call fails with its Problem.
 	MaxWait time.Duration
@@ -64,6 +68,7 @@ func New(config Config) (*Client, error) {
 	if config.MaxRetries == 0 {
 		config.MaxRetries = 4
 	}
+	setDefault(&config.RefusedFor, 30*time.Second)
 	setDefault(&config.MaxWait, time.Minute)
 	setDefault(&config.AttemptTimeout, 2*time.Minute)
 	setDefault(&config.MaxResponseBytes, 32<<20)

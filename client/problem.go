@@ -41,12 +41,12 @@ type ProblemEntry struct {
 	Parameter string `json:"parameter,omitempty"`
 }
 
-// Error returns the status and what is wrong.
+// Error returns the status and what is wrong, each thing once.
 func (p *Problem) Error() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "punctual: %d %s: %s", p.Status, p.Title, p.Detail)
 	for _, entry := range p.Errors {
-		if entry.Pointer+entry.Parameter != "" && len(p.Errors) > 1 {
+		if entry.Pointer+entry.Parameter != "" && !strings.Contains(p.Detail, entry.Detail) {
 			fmt.Fprintf(&text, "; %s%s %s", entry.Pointer, entry.Parameter, entry.Detail)
 		}
 	}

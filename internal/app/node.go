@@ -32,6 +32,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/operator"
+	"github.com/punctual-dev/punctual/internal/outbox"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -42,7 +43,10 @@ import (
 
 // Config of a node.
 type Config struct {
-	Listen              string
+	Listen string
+	// Outbox is the URL of an application's database whose outbox is relayed with
+	// OutboxKey; "" if there is none.
+	Outbox, OutboxKey   string
 	DatabaseURL         string
 	PublicAPIKey        string
 	AllowPrivateTargets bool
@@ -134,8 +138,9 @@ type Node struct {
 	people     *auth.People
 	server     *edge.Server
 	listener   net.Listener
-	operations *operations // nil when they are served with everything else
-	draining   atomic.Bool // the node is about to stop
+	operations *operations   // nil when they are served with everything else
+	outbox     *outbox.Relay // nil if there is none
+	draining   atomic.Bool   // the node is about to stop
 }
 
 // Run starts a node and serves until ctx ends; then it stops in order. The
@@ -213,10 +218,18 @@ func (n *Node) serve(until context.Context) error {
 	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
 	parts.Go(func() { n.watcher.Run(ctx) })
+	relaying, endRelay := context.WithCancel(ctx)
+	defer endRelay()
+	var relay sync.WaitGroup
+	if n.outbox != nil {
+		relay.Go(func() { n.outbox.Run(relaying) })
+	}
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
 	n.config.Listening(n.listener.Addr().String())
 	n.showSetupCode(until)
 	n.awaitStop(until, ctx)
+	endRelay() // what it has sent is answered while the edge still serves
+	relay.Wait()
 	cancel(nil)
 	stopped := time.Now()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())

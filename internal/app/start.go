@@ -63,6 +63,9 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.newService()
 	n.newEdges()
+	if err := n.newOutbox(); err != nil {
+		return err
+	}
 	n.observe()
 	return nil
 }

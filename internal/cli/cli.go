@@ -36,6 +36,7 @@ type commands struct {
 	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`
 	Secrets    secretsCommand    `cmd:"" help:"Store secrets for headers, and rotate the keys that secrets are encrypted with."`
 	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
+	Outbox     outboxCommand     `cmd:"" help:"Send what an application commits to its own database: the tables, and the relay."`
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`
 	Rehearse   rehearseCommand   `cmd:"" help:"See what schedules, stored or of files, will do: counts, clock changes, overlaps, limits, ends."`
 	Lint       lintCommand       `cmd:"" help:"Print what is worth changing in files of schedules. Needs no service."`

@@ -40,6 +40,8 @@ type serveCommand struct {
 	PublicPunctuality  bool   `setting:"" type:"switch" help:"Show everyone how late the jobs of all accounts began, at /api/punctuality and /punctuality, without a key. Default: only callers with a key and people who are signed in."`
 	mailFlags
 	edgeFlags
+	Outbox    string    `setting:"" placeholder:"URL" help:"An application's database with an outbox, whose rows become jobs of --api-key's account: postgres://, mysql://, mariadb:// or sqlite:FILE. See punctual outbox."`
+	APIKey    apiKey    `name:"api-key" setting:"" placeholder:"KEY" help:"The key that --outbox creates jobs with."`
 	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"Lowest level to log to standard error: debug, info, warn or error."`
 	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"Log format: json or text. Default: text at a terminal, JSON elsewhere."`
 }
@@ -77,8 +79,8 @@ func (c *serveCommand) Run(env *environment) error {
 		Signup:  auth.Signup(c.Signup),
 		Version: buildinfo.Read().Version, Log: log,
 		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
-		PublicPunctuality: c.PublicPunctuality,
-		SMTP:              c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address, MailTrusted: c.SMTPTrustedDomains,
+		PublicPunctuality: c.PublicPunctuality, Outbox: c.Outbox, OutboxKey: string(c.APIKey),
+		SMTP: c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address, MailTrusted: c.SMTPTrustedDomains,
 		Listening: func(address string) {
 			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
 			if here == "" {

@@ -121,7 +121,8 @@ func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 		before = now.Add(-w.Retention)
 	}
 	operations, err := w.Store.OperationPrune(ctx, before, pruneBatch)
-	return purged > 0 || sessions >= pruneBatch || stats == pruneBatch || recipients == pruneBatch || requests == pruneBatch || operations > 0, err
+	return purged > 0 || operations > 0 || sessions >= pruneBatch || stats == pruneBatch ||
+		recipients == pruneBatch || requests == pruneBatch, err
 }
 
 // count updates the gauges of stored records and returns the pause until the

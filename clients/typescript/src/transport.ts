@@ -14,6 +14,12 @@ export interface ClientOptions {
   /** How often a failed call is repeated, if that is safe: 3 by default, at most 20. */
   maxRetries?: number;
   /**
+   * For how long a call is repeated while nothing listens at the address, in
+   * milliseconds, beyond `maxRetries`: a restart takes a moment. 30,000 by default.
+   * With `maxRetries: 0` it is not.
+   */
+  refusedFor?: number;
+  /**
    * The longest wait before a retry, in milliseconds, 30,000 by default. If the
    * service asks for a longer one (`Retry-After`), the call fails at once.
    */
@@ -74,6 +80,7 @@ export interface JSONResponse {
 const problemBytes = 1 << 20;
 const firstWait = 250;
 const longestBackoff = 8000;
+const longestRefusedWait = 2000;
 
 /** Statuses after which a call that may be repeated is tried again. */
 const transient = new Set([408, 429, 500, 502, 503, 504]);
@@ -97,6 +104,7 @@ export class Transport {
     this.#options = {
       timeout: atLeastZero("timeout", options.timeout ?? 30_000),
       maxRetries: Math.min(atLeastZero("maxRetries", options.maxRetries ?? 3), 20),
+      refusedFor: atLeastZero("refusedFor", options.refusedFor ?? 30_000),
       maxRetryWait: atLeastZero("maxRetryWait", options.maxRetryWait ?? 30_000),
       maxResponseBytes: atLeastZero("maxResponseBytes", options.maxResponseBytes ?? 128 << 20),
       // Not the function itself: browsers and edge runtimes call it with their own `this`.
@@ -125,11 +133,13 @@ export class Transport {
 
   async #retrying<T>(request: CallRequest, options: CallOptions, attempt: () => Promise<T>): Promise<T> {
     const retries = Math.min(options.maxRetries ?? this.#options.maxRetries, 20);
+    const start = Date.now();
     for (let failed = 0; ; failed++) {
       try {
         return await attempt();
       } catch (error) {
-        const delay = failed < retries ? this.#retryDelay(error, failed, request) : undefined;
+        const restarts = retries > 0 && isRefused(error) && Date.now() - start < this.#options.refusedFor;
+        const delay = failed < retries || restarts ? this.#retryDelay(error, failed, request) : undefined;
         if (delay === undefined) throw error;
         await wait(delay, options.signal);
       }
@@ -139,7 +149,7 @@ export class Transport {
   /** The milliseconds until the next try; undefined if there is none. */
   #retryDelay(error: unknown, failed: number, request: CallRequest): number | undefined {
     if (!(error instanceof PunctualError) || !isTransient(error, request.repeatable)) return undefined;
-    const backoff = Math.min(firstWait * 2 ** failed, longestBackoff) * (0.5 + Math.random() / 2);
+    const backoff = Math.min(firstWait * 2 ** failed, isRefused(error) ? longestRefusedWait : longestBackoff) * (0.5 + Math.random() / 2);
     const delay = Math.max(backoff, (error.retryAfter ?? 0) * 1000);
     return delay <= this.#options.maxRetryWait ? delay : undefined;
   }
@@ -230,6 +240,11 @@ function isTransient(error: PunctualError, repeatable: boolean): boolean {
   if (error.status === 429) return true; // nothing was done
   if (error.status > 0) return repeatable && transient.has(error.status);
   return repeatable || notConnected.has(causeCode(error.cause));
+}
+
+/** Whether nothing listens at the address. */
+function isRefused(error: unknown): boolean {
+  return error instanceof PunctualError && ["ECONNREFUSED", "ConnectionRefused"].includes(causeCode(error.cause));
 }
 
 /** The code of a network error, which fetch wraps once or twice. */

@@ -31,6 +31,7 @@ class Client(Resource):
         timeout: float = 30.0,
         max_retries: int = 3,
         max_retry_wait: float = 30.0,
+        refused_for: float = 30.0,
         max_response_bytes: int = 128 << 20,
         ssl_context: Optional[ssl.SSLContext] = None,
         headers: Optional[Mapping[str, str]] = None,
@@ -38,11 +39,12 @@ class Client(Resource):
         """Makes a client; without url and api_key it reads PUNCTUAL_URL and PUNCTUAL_API_KEY.
 
         timeout is in seconds, for one try, response read whole; 0 is no limit. A
-        failed call is repeated max_retries times (at most 20) if that is harmless;
+        failed call is repeated max_retries times (at most 20) if that is harmless, and
+        for refused_for seconds while nothing listens at the address;
         if the service asks for a longer wait than max_retry_wait seconds, the call
         fails at once. headers are sent with every request.
         """
-        settings = Settings(timeout, max_retries, max_retry_wait, max_response_bytes)
+        settings = Settings(timeout, max_retries, max_retry_wait, max_response_bytes, refused_for)
         self._use(Transport(url, api_key, settings, ssl_context, headers))
 
     def _use(self, transport: Transport) -> None:
@@ -56,9 +58,9 @@ class Client(Resource):
         self.secrets = Secrets(transport)
         self.account = Account(transport)
 
-    def with_options(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None, max_retry_wait: Optional[float] = None, max_response_bytes: Optional[int] = None) -> "Client":
+    def with_options(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None, max_retry_wait: Optional[float] = None, refused_for: Optional[float] = None, max_response_bytes: Optional[int] = None) -> "Client":
         """The same client, and its connections, with other settings."""
-        given = {"timeout": timeout, "max_retries": max_retries, "max_retry_wait": max_retry_wait, "max_response_bytes": max_response_bytes}
+        given = {"timeout": timeout, "max_retries": max_retries, "max_retry_wait": max_retry_wait, "refused_for": refused_for, "max_response_bytes": max_response_bytes}
         changed: Dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         other = object.__new__(Client)
         other._use(self._transport.with_settings(replace(self._transport.settings, **changed)))

@@ -8,6 +8,7 @@ import random
 import socket
 import ssl
 import threading
+import time
 import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from .errors import PunctualError, parse_retry_after, problem_of
 PROBLEM_BYTES = 1 << 20
 FIRST_WAIT = 0.25
 LONGEST_BACKOFF = 8.0
+LONGEST_REFUSED_WAIT = 2.0
 MOST_RETRIES = 20
 CHUNK = 1 << 16
 
@@ -86,9 +88,10 @@ class Settings:
     max_retries: int = 3
     max_retry_wait: float = 30.0
     max_response_bytes: int = 128 << 20
+    refused_for: float = 30.0
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "max_retries", "max_retry_wait", "max_response_bytes"):
+        for name in ("timeout", "max_retries", "max_retry_wait", "refused_for", "max_response_bytes"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be at least 0")
 
@@ -203,6 +206,7 @@ class Transport:
 
     def _retrying(self, request: Request, attempt: Any) -> Any:
         failed = 0
+        start = time.monotonic()
         current = cancellation.get()
         while True:
             if current:
@@ -210,17 +214,19 @@ class Transport:
             try:
                 return attempt()
             except PunctualError as error:
-                delay = self._retry_delay(error, failed, request)
+                delay = self._retry_delay(error, failed, request, time.monotonic() - start)
                 if delay is None:
                     raise
             failed += 1
             (current.event if current else threading.Event()).wait(delay)
 
-    def _retry_delay(self, error: PunctualError, failed: int, request: Request) -> Optional[float]:
+    def _retry_delay(self, error: PunctualError, failed: int, request: Request, elapsed: float) -> Optional[float]:
         """The seconds until the next try; None if there is none."""
-        if failed >= min(self.settings.max_retries, MOST_RETRIES) or not is_transient(error, request.repeatable):
+        refused = isinstance(error.__cause__, ConnectionRefusedError)
+        restarts = refused and self.settings.max_retries > 0 and elapsed < self.settings.refused_for
+        if failed >= min(self.settings.max_retries, MOST_RETRIES) and not restarts or not is_transient(error, request.repeatable):
             return None
-        backoff = min(FIRST_WAIT * 2**failed, LONGEST_BACKOFF) * (0.5 + random.random() / 2)
+        backoff = min(FIRST_WAIT * 2 ** min(failed, 10), LONGEST_REFUSED_WAIT if refused else LONGEST_BACKOFF) * (0.5 + random.random() / 2)
         delay = max(backoff, error.retry_after or 0.0)
         return delay if delay <= self.settings.max_retry_wait else None
 

@@ -1,0 +1,413 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// lease is how long a relay that stopped stays the active one, and renewEvery how
+	// often it renews that. Others try as often.
+	lease      = 8 * time.Second
+	renewEvery = 2 * time.Second
+	// doubtful is how long a row that was sent may be without an answer. The service
+	// remembers it for a day longer.
+	doubtful = 6 * 24 * time.Hour
+	// The pauses while the service or the database can't be used.
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 30 * time.Second
+	// The pauses while there are no rows. With notifications they are longer.
+	minPoll      = 5 * time.Millisecond
+	maxPoll      = 50 * time.Millisecond
+	maxQuietPoll = 250 * time.Millisecond
+	// countEvery is how often rows are counted.
+	countEvery = 15 * time.Second
+	// resignWithin is how long a relay that stops takes to end its lease.
+	resignWithin = 3 * time.Second
+)
+
+// Config configures a Relay.
+type Config struct {
+	// Source is the URL of the database: postgres://, mysql://, mariadb:// or sqlite:.
+	Source string
+	// Service is the URL of the service, and Key the key for its calls.
+	Service, Key string
+	// Host is sent as Host if it isn't empty.
+	Host string
+	// Client makes the calls; nil is a client with timeouts.
+	Client *http.Client
+	Log    *slog.Logger
+}
+
+// Relay moves rows of an outbox to the service.
+type Relay struct {
+	Config
+	source *source
+	id     string
+	wake   chan struct{}
+	Metrics
+	health health
+
+	mu        sync.Mutex
+	renewedAt time.Time // when the lease was taken or renewed last; zero if it isn't held
+
+	inherited map[string]time.Time // rows that a relay before this one sent, and when
+	left      []note               // its notes
+	want      int
+}
+
+// New returns a Relay. It does not connect.
+func New(c Config) (*Relay, error) {
+	if c.Service == "" || c.Key == "" {
+		return nil, errors.New("the relay needs the URL of the service and a key: set PUNCTUAL_URL and PUNCTUAL_API_KEY, or give --url and --api-key")
+	}
+	s, err := open(c.Source)
+	if err != nil {
+		return nil, err
+	}
+	if c.Client == nil {
+		c.Client = newClient()
+	}
+	r := &Relay{Config: c, source: s, id: uuid.NewString(), wake: make(chan struct{}, 1), Metrics: newMetrics(), want: minRows}
+	r.health.start()
+	return r, nil
+}
+
+// Run relays rows until ctx ends. What is under way then is answered or sent again by
+// the next relay.
+func (r *Relay) Run(ctx context.Context) {
+	defer func() { _ = r.source.db.Close() }()
+	var tasks sync.WaitGroup
+	tasks.Go(func() { r.keepLease(ctx) })
+	tasks.Go(func() { r.count(ctx) })
+	if r.source.dialect == &postgres {
+		tasks.Go(func() { r.listen(ctx) })
+	}
+	for ctx.Err() == nil {
+		if !r.leads() {
+			r.pause(ctx, minBackoff)
+			continue
+		}
+		r.guarded(ctx, r.relay)
+	}
+	tasks.Wait()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignWithin)
+	defer cancel()
+	if err := r.source.resign(ending, r.id); err != nil {
+		r.Log.Warn("the lease of the outbox could not be ended; another relay takes over when it has expired", "error", err)
+	}
+}
+
+// guarded calls f and survives its panic.
+func (r *Relay) guarded(ctx context.Context, f func(context.Context)) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.Log.Error("the relay panicked; going on", "panic", p)
+			r.pause(ctx, maxBackoff/10)
+		}
+	}()
+	f(ctx)
+}
+
+// leads reports whether this relay is the active one.
+func (r *Relay) leads() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := r.renewedAt
+	// The wall clock counts too: the other one stands still while a machine sleeps.
+	return !at.IsZero() && time.Since(at) < lease-renewEvery && time.Now().Round(0).Sub(at.Round(0)) < lease-renewEvery
+}
+
+// keepLease takes and renews the lease.
+func (r *Relay) keepLease(ctx context.Context) {
+	failed := false
+	for ctx.Err() == nil {
+		start := time.Now()
+		within, cancel := context.WithTimeout(ctx, lease/2)
+		held, err := r.source.lead(within, r.id, lease)
+		cancel()
+		r.mu.Lock()
+		switch {
+		case err == nil && held:
+			r.renewedAt = start
+		case err == nil:
+			r.renewedAt = time.Time{}
+		}
+		r.mu.Unlock()
+		r.health.sourceIs(err)
+		if err != nil && ctx.Err() == nil && !failed {
+			r.Log.Warn("the database of the outbox can't be used; trying again", "error", err)
+		}
+		failed = err != nil
+		r.active(held && err == nil)
+		r.health.activeIs(held && err == nil)
+		sleep(ctx, renewEvery)
+	}
+}
+
+// listen waits for notifications of PostgreSQL.
+func (r *Relay) listen(ctx context.Context) {
+	backoff := minBackoff
+	for ctx.Err() == nil {
+		start := time.Now()
+		err := listen(ctx, r.Source, r.awake)
+		if time.Since(start) > maxBackoff {
+			backoff = minBackoff
+		}
+		if ctx.Err() == nil {
+			r.Log.Debug("not listening for rows of the outbox; polling", "error", err)
+		}
+		sleep(ctx, backoff)
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+func (r *Relay) awake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// relay moves rows for as long as this relay is the active one.
+func (r *Relay) relay(ctx context.Context) {
+	r.source.position = position{}
+	if !r.inherit(ctx) {
+		return
+	}
+	r.Log.Info("relaying rows of the outbox", "dialect", r.source.name)
+	poll := minPoll
+	next := &turn{}
+	for ctx.Err() == nil && r.leads() {
+		next.note, next.want = uuid.NewString(), r.want
+		batch, ok := r.turn(ctx, next)
+		if !ok {
+			return
+		}
+		if len(batch) == 0 {
+			next = &turn{}
+			r.await(ctx, poll)
+			poll = min(2*poll, r.longestPoll())
+			continue
+		}
+		poll = minPoll
+		r.adapt(batch)
+		if next = r.deliver(ctx, batch, next.note); next == nil {
+			return
+		}
+	}
+	// What was answered last is settled although the relay stops.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignWithin)
+	defer cancel()
+	next.want, next.keep = 0, nil
+	if _, err := r.source.turn(ending, next); err != nil {
+		r.Log.Warn("answered rows could not be deleted; they are sent again, and stored once", "error", err)
+	}
+}
+
+// turn settles a batch and takes the next. It reports false if it could not.
+func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
+	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
+		batch, err := r.source.turn(ctx, t)
+		r.health.sourceIs(err)
+		if err == nil {
+			r.settled(t)
+			return batch, true
+		}
+		if ctx.Err() != nil {
+			return nil, false
+		}
+		r.Log.Warn("the database of the outbox can't be used; trying again", "error", err)
+		r.pause(ctx, backoff)
+		if ctx.Err() != nil || !r.leads() {
+			return nil, false
+		}
+	}
+}
+
+// adapt asks for as many rows as fit into a batch.
+func (r *Relay) adapt(batch []row) {
+	fit := max(maxBytes/max(sizeOf(batch)/len(batch), 1), minRows)
+	r.want = min(2*r.want, fit, maxRows)
+}
+
+func (r *Relay) longestPoll() time.Duration {
+	if r.source.dialect == &postgres {
+		return maxQuietPoll
+	}
+	return maxPoll
+}
+
+// inherit reads the notes of the relay before this one. Rows that have been without an
+// answer for too long are taken out.
+func (r *Relay) inherit(ctx context.Context) bool {
+	notes, now, err := r.source.notes(ctx)
+	r.health.sourceIs(err)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.Log.Warn("the notes of the outbox can't be read; trying again", "error", err)
+		}
+		r.pause(ctx, renewEvery)
+		return false
+	}
+	skew := time.Since(now)
+	r.inherited, r.left = map[string]time.Time{}, notes
+	for _, n := range notes {
+		for _, id := range n.ids {
+			if at, known := r.inherited[id]; !known || n.sentAt.Add(skew).Before(at) {
+				r.inherited[id] = n.sentAt.Add(skew)
+			}
+		}
+	}
+	return true
+}
+
+// settled forgets the notes of earlier relays whose rows are settled.
+func (r *Relay) settled(t *turn) {
+	for i := range t.answered {
+		delete(r.inherited, t.answered[i].id)
+	}
+	for i := range t.failed {
+		delete(r.inherited, t.failed[i].id)
+	}
+	r.counted(t)
+}
+
+// endedNotes returns the notes of earlier relays that are over once rows are settled,
+// and forgets them.
+func (r *Relay) endedNotes(t *turn, drained bool) {
+	if len(r.left) == 0 {
+		return
+	}
+	gone := map[string]bool{}
+	for i := range t.answered {
+		gone[t.answered[i].id] = true
+	}
+	for i := range t.failed {
+		gone[t.failed[i].id] = true
+	}
+	var left []note
+	for _, n := range r.left {
+		open := false
+		for _, id := range n.ids {
+			_, waits := r.inherited[id]
+			open = open || waits && !gone[id]
+		}
+		if open && !drained {
+			left = append(left, n)
+			continue
+		}
+		t.ended = append(t.ended, n.id)
+	}
+	r.left = left
+}
+
+// deliver sends a batch until each row has an answer, and returns the turn that settles
+// it; nil if the relay is no longer to send.
+func (r *Relay) deliver(ctx context.Context, batch []row, noteID string) *turn {
+	done := &turn{}
+	attempts := &doubt{since: time.Now()}
+	for backoff := minBackoff; ; {
+		batch = r.giveUp(batch, attempts, done)
+		var held *hold
+		if batch, held = r.send(ctx, batch, done); len(batch) == 0 {
+			break
+		}
+		if ctx.Err() != nil || !r.leads() {
+			return nil
+		}
+		r.health.serviceIs(held)
+		r.held(held)
+		r.Log.Warn("rows of the outbox wait", "rows", len(batch), "reason", held.reason)
+		attempts.add(held)
+		if !held.sent && attempts.certain() {
+			// The service has none of them, so nothing is in doubt while they wait.
+			if !r.renote(ctx, noteID, nil) {
+				return nil
+			}
+			noteID = ""
+		}
+		r.pause(ctx, max(held.after, backoff/2+rand.N(backoff/2+1)))
+		backoff = min(2*backoff, maxBackoff)
+		if ctx.Err() != nil || !r.leads() {
+			return nil
+		}
+		if noteID == "" {
+			noteID = uuid.NewString()
+			if !r.renote(ctx, noteID, batch) {
+				return nil
+			}
+			attempts.since = time.Now()
+		}
+	}
+	r.health.serviceIs(nil)
+	done.ended = append(done.ended, noteID)
+	r.endedNotes(done, false)
+	return done
+}
+
+// renote notes that rows are to be sent, or that they were not.
+func (r *Relay) renote(ctx context.Context, id string, rows []row) bool {
+	t := &turn{note: id, keep: rows}
+	if rows == nil {
+		t = &turn{ended: []string{id}}
+	}
+	_, ok := r.turn(ctx, t)
+	return ok
+}
+
+// doubt is what is known of a batch that has no answer.
+type doubt struct {
+	since time.Time // when it was first sent
+	sent  bool      // it may be stored
+}
+
+func (d *doubt) add(h *hold) { d.sent = d.sent || h.sent }
+
+func (d *doubt) certain() bool { return !d.sent }
+
+// giveUp takes out the rows that may be stored, and have had no answer for too long.
+func (r *Relay) giveUp(batch []row, d *doubt, done *turn) []row {
+	var rest []row
+	for i := range batch {
+		at, known := r.inherited[batch[i].id]
+		if d.sent && (!known || d.since.Before(at)) {
+			at, known = d.since, true
+		}
+		if known && time.Since(at) >= doubtful {
+			done.failed = append(done.failed, failure{batch[i], unknownProblem})
+			continue
+		}
+		rest = append(rest, batch[i])
+	}
+	return rest
+}
+
+// await waits for rows.
+func (r *Relay) await(ctx context.Context, poll time.Duration) {
+	timer := time.NewTimer(poll)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-timer.C:
+	}
+}
+
+func (r *Relay) pause(ctx context.Context, d time.Duration) { sleep(ctx, d) }
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

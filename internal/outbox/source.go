@@ -1,0 +1,303 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// maxRows and maxBytes bound a batch: the service takes 1,000 items and 8 MiB.
+	maxRows  = 1000
+	maxBytes = 8<<20 - maxRows*envelope - 2
+	// envelope is more than what a row's id and a comma add to its job.
+	envelope = 64
+	// minRows is how many rows are asked for at least. Of large rows, the database reads
+	// more than a batch holds, so fewer are asked for.
+	minRows = 8
+)
+
+// row is a row of the outbox.
+type row struct {
+	seq       int64
+	id        string
+	job       []byte
+	createdAt time.Time
+}
+
+// failure is a row that was refused for good.
+type failure struct {
+	row
+	problem string // JSON
+}
+
+// turn is what changes in the tables between two batches.
+type turn struct {
+	answered []row     // deleted
+	failed   []failure // moved to the failed rows
+	ended    []string  // notes to delete
+	// note is the id of the note of the next batch, and want how many rows it may have;
+	// no batch is taken if want is 0.
+	note string
+	want int
+	keep []row // rows to note again instead of taking others
+}
+
+// note says that rows are sent since a time.
+type note struct {
+	id     string
+	ids    []string
+	sentAt time.Time
+}
+
+// source is the tables in a database.
+type source struct {
+	db *sql.DB
+	*dialect
+	position
+}
+
+// position is up to where the rows are taken. Rows that are committed later may have
+// lower numbers; see the dialects.
+type position struct {
+	seq      int64
+	snapshot *snapshot     // PostgreSQL: the transactions at the time of the last rows
+	sweep    time.Time     // MySQL: when all rows are read again
+	took     time.Duration // the last sweep
+}
+
+// dialect is what differs between databases.
+type dialect struct {
+	name    string
+	now     string // microseconds since 1970
+	columns string // id, job, created in microseconds since 1970, bytes of the job
+	options *sql.TxOptions
+	bind    func(query string) string
+	json    string // the cast of a text to the type of job
+	take    func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
+	// again reports whether a transaction that failed can be tried again at once.
+	again func(error) bool
+}
+
+// open opens the database of a URL: postgres://, mysql://, mariadb:// or sqlite:. It
+// does not connect.
+func open(url string) (*source, error) {
+	scheme, _, _ := strings.Cut(url, ":")
+	var s *source
+	var err error
+	switch scheme {
+	case "postgres", "postgresql":
+		s, err = openPostgres(url)
+	case "mysql", "mariadb":
+		s, err = openMySQL(url)
+	case "sqlite", "file":
+		s, err = openSQLite(url)
+	default:
+		return nil, errors.New("the URL of the outbox must begin with postgres://, mysql://, mariadb:// or sqlite:")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.db.SetMaxOpenConns(3)
+	s.db.SetMaxIdleConns(3)
+	return s, nil
+}
+
+// within runs f in a transaction.
+func (s *source) within(ctx context.Context, f func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.once(ctx, f)
+		if err == nil || try == 3 || !s.again(err) {
+			return err
+		}
+	}
+}
+
+func (s *source) once(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, s.options)
+	if err != nil {
+		return fmt.Errorf("beginning a transaction of the outbox: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // without effect after a commit
+	if err := f(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("committing a transaction of the outbox: %w", err)
+	}
+	return nil
+}
+
+func (s *source) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {
+	result, err := tx.ExecContext(ctx, s.bind(query), args...)
+	if err != nil {
+		return 0, fmt.Errorf("running %.60q: %w", query, err)
+	}
+	return result.RowsAffected()
+}
+
+// lead takes or renews the lease. It reports whether the holder has it now.
+func (s *source) lead(ctx context.Context, holder string, lease time.Duration) (held bool, err error) {
+	err = s.within(ctx, func(tx *sql.Tx) error {
+		n, err := s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET holder = ?, expires = `+s.now+` + ? WHERE id = 'lease' AND (holder = ? OR holder IS NULL OR expires < `+s.now+`)`,
+			holder, lease.Microseconds(), holder)
+		held = n == 1
+		return err
+	})
+	return held, err
+}
+
+// resign ends the lease.
+func (s *source) resign(ctx context.Context, holder string) error {
+	return s.within(ctx, func(tx *sql.Tx) error {
+		_, err := s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET holder = NULL, expires = 0 WHERE id = 'lease' AND holder = ?`, holder)
+		return err
+	})
+}
+
+// notes returns the notes of batches, and the time of the database.
+func (s *source) notes(ctx context.Context) (notes []note, now time.Time, err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT id, ids, sent_at, `+s.now+` FROM punctual_outbox_relay WHERE sent_at IS NOT NULL OR id = 'lease'`)
+	if err != nil {
+		return nil, now, fmt.Errorf("reading the notes of the outbox: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var n note
+		var ids sql.NullString
+		var sentAt sql.NullInt64
+		var at int64
+		if err := rows.Scan(&n.id, &ids, &sentAt, &at); err != nil {
+			return nil, now, fmt.Errorf("reading the notes of the outbox: %w", err)
+		}
+		now = time.UnixMicro(at)
+		if sentAt.Valid {
+			n.ids, n.sentAt = strings.Fields(ids.String), time.UnixMicro(sentAt.Int64)
+			notes = append(notes, n)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, now, fmt.Errorf("reading the notes of the outbox: %w", err)
+	}
+	return notes, now, nil
+}
+
+// turn settles a batch and takes the next one, in one transaction.
+func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
+	before := s.position
+	err = s.within(ctx, func(tx *sql.Tx) error {
+		s.position = before
+		if err := s.settle(ctx, tx, t); err != nil {
+			return err
+		}
+		if taken = t.keep; len(taken) == 0 && t.want > 0 {
+			var err error
+			if taken, err = s.take(ctx, tx, s, t.want); err != nil {
+				return err
+			}
+		}
+		if len(taken) == 0 {
+			return nil
+		}
+		ids := make([]string, len(taken))
+		for i := range taken {
+			ids[i] = taken[i].id
+		}
+		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, `+s.now+`, ?)`, t.note, strings.Join(ids, " "))
+		return err
+	})
+	if err != nil {
+		s.position = before
+		return nil, err
+	}
+	return taken, nil
+}
+
+func (s *source) settle(ctx context.Context, tx *sql.Tx, t *turn) error {
+	if len(t.answered) > 0 {
+		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox WHERE seq IN (`+numbers(t.answered)+`)`); err != nil {
+			return err
+		}
+	}
+	for i := range t.failed {
+		f := &t.failed[i]
+		// The row moves whole, and only if nobody has moved it before.
+		// If one with its id has failed before, this one is a copy of it.
+		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_failed (id, job, ordering_key, problem)
+			SELECT o.id, o.job, o.ordering_key, CAST(? AS `+s.json+`) FROM punctual_outbox o WHERE o.seq = ? AND NOT EXISTS (SELECT 1 FROM punctual_outbox_failed f WHERE f.id = o.id)`,
+			f.problem, f.seq)
+		if err != nil {
+			return err
+		}
+		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox WHERE seq = ?`, f.seq); err != nil {
+			return err
+		}
+	}
+	for _, id := range t.ended {
+		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox_relay WHERE id = ? AND sent_at IS NOT NULL`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbers returns the numbers of rows, for IN.
+func numbers(rows []row) string {
+	b := make([]byte, 0, len(rows)*8)
+	for i := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, rows[i].seq, 10)
+	}
+	return string(b)
+}
+
+// selectRows returns up to limit rows that match a condition, in order, as far as they
+// fit into so many bytes, and at least one. more reports whether there may be others.
+func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, where string, args ...any) (rows []row, more bool, err error) {
+	query := `SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
+		SELECT seq, ` + s.columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY seq LIMIT ` + strconv.Itoa(limit) + `) r) t
+		WHERE total <= ` + strconv.Itoa(bytes) + ` OR total = size ORDER BY seq`
+	found, err := tx.QueryContext(ctx, s.bind(query), args...)
+	if err != nil {
+		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	defer func() { _ = found.Close() }()
+	all := 0
+	for found.Next() {
+		var r row
+		var created int64
+		if err := found.Scan(&r.seq, &r.id, &r.job, &created, &all); err != nil {
+			return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
+		}
+		r.createdAt = time.UnixMicro(created)
+		rows = append(rows, r)
+	}
+	if err := found.Err(); err != nil {
+		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	return rows, all == limit || all > len(rows), nil
+}
+
+// counted is up to how many rows are counted.
+const counted = 100_000
+
+// count returns the number of rows that wait, up to counted, of those that failed, and
+// the age of the oldest.
+func (s *source) count(ctx context.Context) (waiting, failed int64, oldest time.Duration, err error) {
+	var age sql.NullInt64
+	limited := func(table string) string {
+		return `(SELECT count(*) FROM (SELECT 1 AS one FROM ` + table + ` LIMIT ` + strconv.Itoa(counted) + `) n)`
+	}
+	err = s.db.QueryRowContext(ctx, `SELECT `+limited("punctual_outbox")+`, `+limited("punctual_outbox_failed")+`,
+		(SELECT `+s.now+` - created FROM (SELECT seq, `+s.columns+` FROM punctual_outbox ORDER BY seq LIMIT 1) r)`).Scan(&waiting, &failed, &age)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("counting the rows of the outbox: %w", err)
+	}
+	return waiting, failed, time.Duration(max(0, age.Int64)) * time.Microsecond, nil
+}
