@@ -53,7 +53,7 @@ type targetConn struct {
 	conns  *connSet
 	stream net.Conn      // what carries HTTP: the connection itself, or TLS over it
 	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
-	used   moment        // when it was opened, or last began or ended to carry a request. Guarded by conns.mu
+	used   moment        // when it was opened, or last carried a request. Guarded by conns.mu
 	ending bool          // this side closes it. Guarded by conns.mu
 	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than net/http HTTP/2
 
@@ -116,7 +116,9 @@ func (c *targetConn) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.carried = true
-	c.conns.touch(c)
+	if c.kept == nil { // of the others, nobody asks before they are idle
+		c.conns.touch(c)
+	}
 	c.add(attemptAllowance)
 }
 
@@ -130,9 +132,6 @@ func (c *targetConn) leave(gaveUp bool) { c.end(true, gaveUp) }
 
 func (c *targetConn) end(begun, gaveUp bool) {
 	c.mu.Lock()
-	if begun {
-		c.conns.touch(c)
-	}
 	c.uses--
 	last := c.uses == 0
 	var spare *targetConn
@@ -142,7 +141,9 @@ func (c *targetConn) end(begun, gaveUp bool) {
 		spare = c
 	case last:
 		c.cut(idleAllowance)
-		spare = c.conns.setIdle(c)
+		spare = c.conns.setIdle(c, begun)
+	case begun:
+		c.conns.touch(c)
 	}
 	c.mu.Unlock()
 	if spare != nil {
@@ -155,7 +156,7 @@ func (c *targetConn) settle() {
 	c.mu.Lock()
 	var spare *targetConn
 	if c.uses == 0 {
-		spare = c.conns.setIdle(c)
+		spare = c.conns.setIdle(c, false)
 	}
 	c.mu.Unlock()
 	if spare != nil {

@@ -65,10 +65,13 @@ func (s *connSet) release(h *holder) {
 }
 
 // setIdle records that a connection is idle, and returns one that exceeds the bounds
-// and is to be closed; nil when none does.
-func (s *connSet) setIdle(c *targetConn) *targetConn {
+// and is to be closed; nil when none does. used is whether it has just carried a request.
+func (s *connSet) setIdle(c *targetConn, used bool) *targetConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if used {
+		c.used = present()
+	}
 	if _, open := s.conns[c]; !open || c.ending || c.place != nil {
 		return nil
 	}

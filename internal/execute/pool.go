@@ -303,7 +303,7 @@ func (s *connSet) adopt(to route, c *targetConn, w *waiter, ahead bool, err erro
 
 // back lists a connection that was taken or opened and not used.
 func (s *connSet) back(c *targetConn) {
-	if spare := s.setIdle(c); spare != nil {
+	if spare := s.setIdle(c, false); spare != nil {
 		_ = spare.Close()
 	}
 }
