@@ -309,12 +309,18 @@ func (a *jobAttempt) Size() int64 {
 }
 
 // recordBytes returns about how many bytes a response and its log hold: the log
-// has the body as JSON text, which is longer. Deliveries refer to the log.
+// has the header and the body as JSON text, which is longer. Deliveries refer to the log.
 func (a *jobAttempt) recordBytes(o *job.Outcome) int64 {
 	if o.Response == nil {
 		return 0
 	}
-	return int64(4 * len(o.Response.Body))
+	n := len(o.Response.Body)
+	for name, values := range o.Response.Header {
+		for _, value := range values {
+			n += len(name) + len(value)
+		}
+	}
+	return int64(4 * n)
 }
 
 func (a *jobAttempt) request() execute.Request {

@@ -201,6 +201,10 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		a.wrote = a.wrote || err == nil || w.wrote.Load()
 		if err == nil {
 			resp.Body = newResponseBody(resp, &a.hop, nil)
+			if headerSize(resp.Header) > maxHeaderBytes {
+				resp.Body.Close()
+				return nil, errLongHeader
+			}
 			return resp, nil
 		}
 		a.hop.leave(true)

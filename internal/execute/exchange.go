@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -18,6 +17,9 @@ const (
 	// read. That much fits into the buffers of the connection, even if the target
 	// responds without reading.
 	inlineSize = 16 << 10
+	// lineCost is what each line of a response's header counts for beside its bytes: a
+	// short field takes much more memory than its text.
+	lineCost = 128
 	// lateWrite is how long a request whose response is complete may take to be
 	// written to its end, for its connection to be kept.
 	lateWrite = 50 * time.Millisecond
@@ -34,7 +36,7 @@ var (
 type exchange struct {
 	conn   *targetConn
 	in     *bufio.Reader
-	header int64       // bytes that the header may still have
+	header int64       // what the header may still have, in bytes
 	stop   func() bool // ends the watch over the context
 	sent   chan error  // gets the outcome of sending a large request; nil without
 	unsent bool        // the request could not be written to its end
@@ -46,14 +48,28 @@ var (
 	requests = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 )
 
-// Read reads from the connection. It limits the header.
+// Read reads from the connection. It limits the header, which counts as it arrives: a
+// target may send it slowly.
 func (x *exchange) Read(p []byte) (int, error) {
-	if x.header <= 0 {
+	switch {
+	case x.resp != nil:
+		return x.conn.stream.Read(p)
+	case x.header <= 0:
 		return 0, errLongHeader
 	}
 	n, err := x.conn.stream.Read(p[:min(int64(len(p)), x.header)])
-	x.header -= int64(n)
+	x.header -= int64(n) + lineCost*int64(bytes.Count(p[:n], []byte{'\n'}))
 	return n, err
+}
+
+// headerSize returns what a header counts for.
+func headerSize(h http.Header) (n int) {
+	for name, values := range h {
+		for _, value := range values {
+			n += len(name) + len(value) + lineCost
+		}
+	}
+	return n
 }
 
 // begin sends a request and reads the header of its response. The caller calls end,
@@ -80,7 +96,7 @@ func (x *exchange) begin(req *http.Request, size int, responded func()) (*http.R
 			return nil, err
 		}
 		if !isInterim(resp.StatusCode) {
-			x.header, x.resp = math.MaxInt64, resp
+			x.resp = resp
 			return resp, nil
 		}
 	}

@@ -212,7 +212,7 @@ func (a *attempt) explainProtocol(err error) string {
 		return a.host() + " switched to another protocol unasked"
 	case errors.Is(err, errLongHeader), strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
 		strings.Contains(text, "header list too large"):
-		return fmt.Sprintf("the header of the response is larger than %d KiB", maxHeaderBytes>>10)
+		return fmt.Sprintf("the header of the response is larger than %d KiB, with %d bytes more for each line", maxHeaderBytes>>10, lineCost)
 	case err == errInvalidMethod:
 		return "the method of the request is not valid"
 	case err == errInvalidField, strings.HasPrefix(text, "net/http: invalid header"):

@@ -33,7 +33,11 @@ var floods = map[string]func(*http2.Framer) error{
 	"RST_STREAM":    func(f *http2.Framer) error { return f.WriteRSTStream(7, http2.ErrCodeCancel) },
 	"CONTINUATION":  func(f *http2.Framer) error { return f.WriteContinuation(1, false, nil) },
 	"unknown":       func(f *http2.Framer) error { return f.WriteRawFrame(0xbb, 0, 0, nil) },
-	"1xx":           func(f *http2.Framer) error { return writeStatus(f, 1, "103", false) },
+	"GOAWAY":        func(f *http2.Framer) error { return f.WriteGoAway(1<<31-1, http2.ErrCodeNo, nil) },
+	"PUSH_PROMISE": func(f *http2.Framer) error {
+		return f.WritePushPromise(http2.PushPromiseParam{StreamID: 1, PromiseID: 2, EndHeaders: true})
+	},
+	"1xx": func(f *http2.Framer) error { return writeStatus(f, 1, "103", false) },
 }
 
 func writeStatus(f *http2.Framer, stream uint32, status string, end bool) error {
@@ -258,6 +262,28 @@ func TestTinyChunksEndEarly(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A header of many short fields takes more memory than its bytes tell.
+func TestFlood_HeadersOfManyFields(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		var fields int
+		url := serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for i := range fields {
+				w.Header().Set(fmt.Sprintf("X-%d", i), "b")
+			}
+		}))
+		c := newClient(t)
+		fields = 1_500
+		if resp := answered(t, c, get(url)); len(resp.Header) < fields {
+			t.Errorf("got %d fields", len(resp.Header))
+		}
+		fields = 5_000 // less than 64 KiB
+		if f := fails(t, c, get(url), job.KindProtocol); !strings.Contains(f.Message, "128 bytes more") {
+			t.Errorf("the message is %q", f.Message)
+		}
+		awaitNoConns(t, c)
+	})
 }
 
 // Large answers in small pieces are within the allowance.

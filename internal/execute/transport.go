@@ -14,7 +14,7 @@ import (
 const (
 	defaultConnsIdle = 100
 	idleTimeout      = 90 * time.Second
-	maxHeaderBytes   = 256 << 10 // of a response
+	maxHeaderBytes   = 256 << 10 // of a response, with lineCost for each line
 	dialLimit        = 30 * time.Second
 
 	// An HTTP/2 connection carries all requests to its host, so a dead one
