@@ -122,6 +122,9 @@ func ReadOperationChange(action Action, set rawjson.Value, opts ReadOptions) (Op
 		return c, r.problems.Err()
 	}
 	members := rawjson.Members(set)
+	if valueIn(members, redactField) != nil {
+		r.refuse(Pointer(redactField), "can't be given here: the operation's own record shows what is in set; rerun the jobs one by one")
+	}
 	if len(known) == 0 && len(members) > 0 && (action == CancelJobs || action == RunJobs) {
 		r.refuse("#", "must be left out: %s changes nothing else about the jobs", action)
 		return c, r.problems.Err()

@@ -60,7 +60,7 @@ func (e *ending) takeOver(now, was *job.Schedule) {
 	if same(e.job.Description, was.Description) {
 		e.job.Description = now.Description
 	}
-	e.job.Args = now.Args
+	e.job.Args, e.job.Hidden = now.Args, now.Hidden
 	if !job.SameFirstTime(was.Args, before.Args) {
 		e.job.Args = job.WithTimeOf(now.Args, before.Args)
 	}
