@@ -40,7 +40,9 @@ type JobRequest struct {
 	// DisableAfter is after how many failed runs in a row the schedule ends.
 	DisableAfter int64    `json:"disable_after,omitempty"`
 	Jitter       Duration `json:"jitter,omitzero"`
-	Except       []string `json:"except,omitempty"`
+	// Offset is how much later than the points of its grid the schedule's runs are due.
+	Offset Duration `json:"offset,omitzero"`
+	Except []string `json:"except,omitempty"`
 
 	// RequestID identifies this request, of 1 to 255 characters: repeated within 7 days,
 	// it returns the same job. The client makes one for each call without it.
@@ -69,9 +71,14 @@ type JobRequest struct {
 	Success []any `json:"success,omitempty"`
 	NoRetry []any `json:"no_retry,omitempty"`
 	// Backoff has 1 to 20 waits; the last repeats.
-	Backoff    []Duration  `json:"backoff,omitempty"`
-	Limits     []string    `json:"limits,omitempty"`
-	Completion *Completion `json:"completion,omitempty"`
+	Backoff []Duration `json:"backoff,omitempty"`
+	// RetryDelay is an expression in milliseconds in place of Backoff, such as
+	// "pow(2, retried) * 1000".
+	RetryDelay string `json:"retry_delay,omitempty"`
+	// Dialect says how the requests look, if another API created the job.
+	Dialect    map[string]any `json:"dialect,omitempty"`
+	Limits     []string       `json:"limits,omitempty"`
+	Completion *Completion    `json:"completion,omitempty"`
 	// ExpiresIn counts from the due time; no attempt starts later.
 	ExpiresIn Duration `json:"expires_in,omitzero"`
 	// Redact has what is sent but never shown: body, response, headers, header:NAME.

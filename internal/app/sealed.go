@@ -88,3 +88,19 @@ func (s *sealedStore) AccountList(ctx context.Context) ([]*identity.Account, err
 	}
 	return accounts, err
 }
+
+// AccountTokenKeys implements store.Accounts.
+func (s *sealedStore) AccountTokenKeys(ctx context.Context, account int64, before, keys string) (bool, error) {
+	raw, err := s.Store.AccountOf(ctx, account)
+	if err != nil {
+		return false, err
+	}
+	opened := *raw
+	if s.keys.OpenSigning(&opened); opened.TokenKeys != before || before == "" && raw.TokenKeys != "" {
+		return false, nil // they can't be decrypted, or have changed
+	}
+	if keys, err = s.keys.SealTokenKeys(raw.ID, keys); err != nil {
+		return false, err
+	}
+	return s.Store.AccountTokenKeys(ctx, account, raw.TokenKeys, keys)
+}

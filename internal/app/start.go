@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/broadcast"
+	"github.com/punctual-dev/punctual/internal/compat/qstash"
 	"github.com/punctual-dev/punctual/internal/dashboard"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -197,6 +198,9 @@ func (n *Node) newEdges() {
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
+	api.Mount(qstash.Prefix, qstash.New(qstash.Config{
+		Service: n.service, Auth: n.auth, Concurrency: c.Concurrency, InUse: func() int { return int(n.dispatcher.InUse(store.KindJob)) },
+	}), qstash.Names()...)
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	n.server.RegisterOnShutdown(n.listeners.Drain)

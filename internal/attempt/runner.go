@@ -29,6 +29,9 @@ type Secrets interface {
 	// SigningSecrets returns a NotFound fault if the account was deleted:
 	// nothing is sent or stored for it any more.
 	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
+	// TokenKey returns the key that signs tokens for receivers of the QStash API, or an
+	// error as SigningSecrets does.
+	TokenKey(ctx context.Context, account int64) (execute.Secret, error)
 }
 
 // Vault sends requests with the values of the secrets that their headers name.
@@ -192,6 +195,9 @@ func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
 	secrets, err := r.Secrets.SigningSecrets(ctx, account)
+	if err == nil && request.Token {
+		request.TokenKey, err = r.Secrets.TokenKey(ctx, account)
+	}
 	if err != nil && (errors.Is(context.Cause(ctx), execute.ErrCancelled) || fault.CodeOf(err) == fault.NotFound) {
 		return job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the job was cancelled before the request was sent"}}
 	}
@@ -347,6 +353,7 @@ func (a *jobAttempt) request() execute.Request {
 	for _, f := range out.Header {
 		request.Header = append(request.Header, execute.Field(f))
 	}
+	a.speak(&request)
 	propagate(a.trace, &request)
 	return request
 }

@@ -21,6 +21,8 @@ const (
 	KeyCreated    = "key.created"
 	KeyRevoked    = "key.revoked"
 	SecretRotated = "secret.rotated"
+	// TokenKeysRotated: the keys that sign tokens for receivers of the QStash API.
+	TokenKeysRotated = "token_keys.rotated"
 	// Secrets for header values.
 	HeaderSecretCreated = "header_secret.created"
 	HeaderSecretChanged = "header_secret.changed"

@@ -45,6 +45,7 @@ type Authenticator struct {
 	accounts   cache[int64, *identity.Account]
 	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
 	secrets    cache[int64, []execute.Secret]
+	tokens     cache[int64, TokenKeys]
 
 	mu   sync.Mutex
 	used map[uuid.UUID]time.Time // not yet stored
@@ -171,6 +172,7 @@ func (a *Authenticator) Forget() {
 	a.callers.clear()
 	a.accounts.clear()
 	a.secrets.clear()
+	a.tokens.clear()
 }
 
 // Run periodically stores when keys were last used, until ctx is done.

@@ -41,6 +41,7 @@ type keysCommand struct {
 	Create keysCreate `cmd:"" help:"Create a key for an account. It is shown once."`
 	List   keysList   `cmd:"" help:"List an account's keys."`
 	Revoke keysRevoke `cmd:"" help:"Revoke a key; it stops working within a second."`
+	QStash keysQStash `cmd:"" name:"qstash" help:"Create a key for programs that use a QStash client, and print the variables that they read."`
 }
 
 // recordsFlags are the flags of commands that read or write records.

@@ -24,6 +24,7 @@ var examples = map[string]string{
 	"accounts audit":         "punctual accounts audit ann@example.com --limit 20",
 	"accounts delete":        "punctual accounts delete ann@example.com --yes",
 	"invites create":         "punctual invites create",
+	"keys qstash":            "punctual keys qstash ann@example.com --public-url https://punctual.example.com",
 	"keys create":            "punctual keys create ann@example.com --name deploy --scope jobs",
 	"keys list":              "punctual keys list ann@example.com",
 	"keys revoke":            "punctual keys revoke 0198c0de-0000-7000-8000-000000000001",

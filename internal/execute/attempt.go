@@ -32,9 +32,10 @@ type attempt struct {
 	method string
 	body   []byte // nil when there is none
 
-	bodyGone bool // a redirect turned the request into a GET without a body
-	foreign  bool // a redirect led to another origin
-	reading  bool // the final response's header has arrived, its body is being read
+	bodyGone   bool // a redirect turned the request into a GET without a body
+	foreign    bool // a redirect led to another origin
+	redirected bool // a redirect was followed
+	reading    bool // the final response's header has arrived, its body is being read
 
 	stop context.CancelCauseFunc // set if there is req.Leave
 
@@ -324,7 +325,7 @@ func (a *attempt) follow(status int, location string) error {
 			a.becomeGet()
 		}
 	}
-	a.foreign = a.foreign || !sameOrigin(a.url, next)
+	a.foreign, a.redirected = a.foreign || !sameOrigin(a.url, next), true
 	a.url = next
 	return nil
 }

@@ -81,6 +81,10 @@ type Request struct {
 	// Secrets sign the request, with one signature each; without secrets there
 	// are no signature fields.
 	Secrets []Secret
+	// TokenKey signs the request in the way of the QStash API, with a Token; nil adds
+	// none. Token says that the caller of Do is to set it; Do ignores that.
+	TokenKey Secret
+	Token    bool
 
 	// Hops is how many jobs created one another up to this request: the value
 	// of X-Punctual-Hops. 0 leaves the field out.

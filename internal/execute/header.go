@@ -52,6 +52,9 @@ func (a *attempt) header(now time.Time) http.Header {
 		b.add(fieldTimestamp, strconv.FormatInt(seconds, 10))
 		b.add(fieldSignature, Sign(r.Secrets, r.MessageID, seconds, a.body))
 	}
+	if len(r.TokenKey) > 0 && !a.foreign {
+		b.add(fieldToken, Token(r.TokenKey, a.address(), now, a.body))
+	}
 	return b.header
 }
 
@@ -71,6 +74,8 @@ func (a *attempt) carries(i int) bool {
 	case a.req.Plain && isOneOf(name, codingFields):
 		return false
 	case len(a.req.Secrets) > 0 && isOneOf(name, signatureFields):
+		return false
+	case len(a.req.TokenKey) > 0 && isOneOf(name, tokenFields):
 		return false
 	case a.bodyGone && isOneOf(name, bodyFields):
 		return false
@@ -98,6 +103,7 @@ var (
 	connectionFields = []string{"connection", "content-length", "host", "keep-alive", "proxy-connection",
 		"te", "trailer", "transfer-encoding", "upgrade", "expect"}
 	signatureFields = []string{fieldID, fieldTimestamp, fieldSignature}
+	tokenFields     = []string{"upstash-signature"}
 	// Fields that ask for a part of a response, or for one in another form.
 	codingFields = []string{"accept-encoding", "range", "if-range", "a-im"}
 	// Fields that describe a request's body are dropped together with the body

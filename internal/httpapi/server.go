@@ -68,6 +68,7 @@ type Server struct {
 	site    *docsite.Site
 
 	complaints edge.Complaints
+	foreign    []mount
 }
 
 // handler responds to a call or returns the error to respond with.
@@ -191,7 +192,7 @@ func (s *Server) Answers(r *http.Request) bool {
 		return s.site.Has(r.URL.Path)
 	}
 	_, pattern := s.mux.Handler(r)
-	return pattern != "/"
+	return pattern != "/" || s.mounted(r.URL.Path) != nil
 }
 
 // call is a request being served.
@@ -224,6 +225,10 @@ func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if m := s.mounted(r.URL.Path); m != nil {
+		m.ServeHTTP(w, r)
+		return
+	}
 	// The mux would redirect paths that are not clean; here they don't exist.
 	// An escaped slash is part of a key.
 	// The mux answers a bare asterisk itself.
@@ -235,6 +240,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serve(route route) http.Handler {
+	return s.answer(route.path, func(c *call) error { return s.dispatch(route, c) }, s.problem)
+}
+
+// answer returns a handler that calls handle, and fail with the error that it returns. A
+// path names the calls in metrics and logs.
+func (s *Server) answer(path string, handle func(*call) error, fail func(c *call, id string, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := edge.RequestID(r)
@@ -248,27 +259,27 @@ func (s *Server) serve(route route) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		defer func() {
 			if broken := recover(); broken != nil {
-				s.Log.Error("panic in a handler", "request", id, "route", route.path, "panic", broken, "stack", string(debug.Stack()))
+				s.Log.Error("panic in a handler", "request", id, "route", path, "panic", broken, "stack", string(debug.Stack()))
 				if cut = c.started; !cut {
-					s.problem(c, id, fault.New(fault.Internal, internalMessage))
+					fail(c, id, fault.New(fault.Internal, internalMessage))
 				}
 			}
-			s.Metrics.Requested(route.path, strconv.Itoa(c.status))
-			if !streams[route.path] {
-				s.Metrics.Took(route.path, c.status, time.Since(start))
+			s.Metrics.Requested(path, strconv.Itoa(c.status))
+			if !streams[path] {
+				s.Metrics.Took(path, c.status, time.Since(start))
 			}
 			c.span.EndCall(c.status)
-			s.Log.Debug("call", "request", id, "method", r.Method, "route", route.path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
+			s.Log.Debug("call", "request", id, "method", r.Method, "route", path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
 			if cut { // only a closed connection shows the client that the response is incomplete
 				panic(http.ErrAbortHandler)
 			}
 		}()
-		switch err := s.dispatch(route, c); {
+		switch err := handle(c); {
 		case err != nil && c.started:
-			s.Log.Debug("response cut off", "request", id, "route", route.path, "error", err)
+			s.Log.Debug("response cut off", "request", id, "route", path, "error", err)
 			cut = true
 		case err != nil:
-			s.problem(c, id, err)
+			fail(c, id, err)
 		}
 	})
 }

@@ -12,7 +12,11 @@ type Account struct {
 	Email     string
 	CreatedAt time.Time
 	Secrets   []Secret // newest first, without expired ones
-	Password  string   // the password's hash, as auth writes it; "" when nobody can sign in
+	// TokenKeys are the keys that sign tokens for receivers of the QStash API: the
+	// current and the next one, separated by a space, or encrypted. "" until they are
+	// needed, or if package secret could not decrypt them.
+	TokenKeys string
+	Password  string // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	Origin    Origin
 	DeletedAt time.Time // a deleted account's row remains, so that its number and ID are not reused

@@ -247,7 +247,7 @@ func appendBody(b []byte, r *Response) (_ []byte, binary bool) {
 	if r.Withheld {
 		return append(b, null...), false
 	}
-	if v := JSONBody(r); v != nil {
+	if v := JSONBody(r); v != nil && !r.Verbatim {
 		return append(grow(b, len(v)), v...), false
 	}
 	if text := wholeRunes(r); utf8.Valid(text) {
@@ -330,4 +330,52 @@ func IsJSON(contentType string) bool {
 	}
 	kind, subtype, ok := strings.Cut(mediaType, "/")
 	return ok && kind != "" && strings.HasSuffix(subtype, "+json")
+}
+
+// AppendHeaderLists appends a header as an object in which each name has a list.
+func AppendHeaderLists(b []byte, h http.Header) []byte {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	b = append(b, '{')
+	for i, name := range names {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendText(b, http.CanonicalHeaderKey(name)), ':', '[')
+		for k, value := range h[name] {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = rawjson.AppendText(b, value)
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+// HeaderLists returns the headers of a spec as an object in which each name, in its
+// canonical form, has a list.
+func HeaderLists(headers rawjson.Value) rawjson.Value {
+	return AppendHeaderLists(nil, HeaderOf(headers))
+}
+
+// HeaderOf returns the headers of a spec, with their names in the canonical form.
+func HeaderOf(headers rawjson.Value) http.Header {
+	h := http.Header{}
+	if headers.Kind() != '{' {
+		return h
+	}
+	for _, m := range rawjson.Members(headers) {
+		if m.Value.Kind() != '[' {
+			h.Add(m.Name, scalarText(m.Value))
+			continue
+		}
+		for _, element := range rawjson.Elements(m.Value) {
+			h.Add(m.Name, scalarText(element))
+		}
+	}
+	return h
 }

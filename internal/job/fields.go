@@ -35,6 +35,8 @@ type Spec struct {
 	Success     Statuses        // which responses are a success
 	NoRetry     Failures        // which failures are not retried
 	Backoff     []time.Duration // waits before retries, of which the last repeats; nil for the default ones
+	RetryDelay  string          // an expression for these waits; "" for none
+	Dialect     *Dialect        // nil for the service's own
 	Completion  Await           // of work that takes longer than a request
 	Metadata    bool
 	Redact      Redact
@@ -55,6 +57,7 @@ type Spec struct {
 	MaxRuns      int64
 	DisableAfter int64 // failed runs in a row
 	Jitter       time.Duration
+	Offset       time.Duration // from the points of the grid to the due times
 	Except       schedule.Dates
 }
 
@@ -190,10 +193,16 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "LIST", Help: "Statuses, classes and error kinds after which there is no retry, as in 4xx,tls."},
 	},
 	{
-		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, read: readBackoff,
+		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, Excludes: "retry_delay", read: readBackoff,
 		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Retry delays", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
 		Flag: Flag{Placeholder: "WAITS", Help: "The waits before retries, as in 10,1 minute; the last one repeats."},
+	},
+	{
+		Name: "retry_delay", In: Anywhere, Kind: TextValue, Excludes: "backoff", read: readRetryDelay,
+		set:  func(s *Spec, v rawjson.Value) { s.RetryDelay = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "Retry delay", Hint: "An expression in milliseconds, instead of retry delays.", Placeholder: "pow(2, retried) * 1000", Mono: true},
+		Flag: Flag{Placeholder: "EXPRESSION", Help: "The waits before retries in milliseconds, as in \"pow(2, retried) * 1000\"."},
 	},
 	{
 		Name: limitsField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readLimits,
@@ -247,6 +256,10 @@ var fields = []Field{
 		Flag: Flag{Placeholder: "DURATION", Help: "How long after the due time an attempt may start, as in 600 or \"10 minutes\"."},
 	},
 	{
+		Name: dialectField, In: Anywhere, Kind: ObjectValue, Of: AnyValue, read: readDialect,
+		set: func(s *Spec, v rawjson.Value) { s.Dialect = dialectOf(v) },
+	},
+	{
 		Name: "catch_up", In: OnlySchedule, Kind: TextValue, read: readCatchUp,
 		set:  func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
 		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "Run once for all missed runs, for none of them, or for each.", Choices: catchUps},
@@ -275,6 +288,12 @@ var fields = []Field{
 		set:  func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
 		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "Delays all runs by a fixed part of this time, which is shorter than the interval.", Placeholder: "5 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by a fixed part of this time, which differs between schedules."},
+	},
+	{
+		Name: "offset", In: OnlySchedule, Kind: DurationValue, read: readOffset,
+		set:  func(s *Spec, v rawjson.Value) { s.Offset = DurationOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Offset", Hint: "Delays all runs by this time.", Placeholder: "10 seconds"},
+		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by this time."},
 	},
 	{
 		Name: "except", In: OnlySchedule, Kind: ListValue, Of: TextValue, read: readExcept,

@@ -35,7 +35,7 @@ func TestFields_AreConsistent(t *testing.T) {
 }
 
 func TestFields_OfEachPlace(t *testing.T) {
-	onlySchedule := []string{"repeat_every", "timezone", "cron", "catch_up", "ends_at", "max_runs", "disable_after", "jitter", "except"}
+	onlySchedule := []string{"repeat_every", "timezone", "cron", "catch_up", "ends_at", "max_runs", "disable_after", "jitter", "offset", "except"}
 	onCreate := []string{"idempotency_key", "request_id", "on_conflict", "max_wait", "throttle"}
 	for places, missing := range map[Places][]string{
 		ForCreate:    nil,

@@ -39,3 +39,7 @@ func Hops(ctx context.Context) int {
 	hops, _ := ctx.Value(hopsKey{}).(int)
 	return hops
 }
+
+// MayForward reports whether a job can have a header field with a name: fields that
+// belong to the connection, and the service's own, are set by the service.
+func MayForward(name string) bool { return !belongsToConnection(name) && !IsOwnField(name) }

@@ -79,6 +79,8 @@ type Response struct {
 	Withheld bool
 	// Redacted reports that body and headers are not shown. They are not kept.
 	Redacted bool
+	// Verbatim keeps the body as text also if it is JSON, so that no byte of it changes.
+	Verbatim bool
 
 	json     rawjson.Value // cached by JSONBody
 	jsonRead bool

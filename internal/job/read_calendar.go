@@ -79,6 +79,13 @@ func readJitter(r *reader, f *Field, v rawjson.Value) {
 	r.timing.jitter = jitter
 }
 
+// MaxOffset is how much later than the points of its grid a schedule's runs may be due.
+const MaxOffset = 31 * 24 * time.Hour
+
+func readOffset(r *reader, f *Field, v rawjson.Value) {
+	r.timing.offset, _ = r.duration(f, v, 0, MaxOffset)
+}
+
 func readExcept(r *reader, f *Field, v rawjson.Value) {
 	elements := r.list(f, v, 0, MaxExcept, "dates and ranges, as in [\"2026-12-25\", \"2026-12-24/2027-01-02\"]")
 	ranges := make([]schedule.DateRange, 0, len(elements))
@@ -130,7 +137,7 @@ func (r *reader) setGrid() {
 	}
 	grid := &schedule.Grid{
 		Frequency: r.draft.Frequency, Begin: start, Until: r.timing.until, Except: r.timing.except,
-		Shift: schedule.ShiftOf(r.draft.ScheduleID, r.timing.jitter),
+		Shift: schedule.ShiftOf(r.draft.ScheduleID, r.timing.jitter) + r.timing.offset,
 	}
 	due := grid.First(start)
 	// A first time in the past is due now, unless the schedule has ended by then.
@@ -177,7 +184,7 @@ func (s *Schedule) Grid() (*schedule.Grid, Spec) {
 		return nil, spec
 	}
 	return &schedule.Grid{
-		Frequency: frequency, Begin: s.FirstDue, Until: spec.EndsAt, Except: spec.Except, Shift: schedule.ShiftOf(s.ID, spec.Jitter),
+		Frequency: frequency, Begin: s.FirstDue, Until: spec.EndsAt, Except: spec.Except, Shift: schedule.ShiftOf(s.ID, spec.Jitter) + spec.Offset,
 	}, spec
 }
 

@@ -186,7 +186,7 @@ func (d *Draft) shiftedFor(s *Schedule) (*Draft, error) {
 		return d, nil
 	}
 	shifted, grid := *d, *d.Grid
-	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter)
+	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter) + d.Spec.Offset
 	shifted.Grid, shifted.ScheduleID, shifted.ScheduledAt = &grid, s.ID, grid.First(grid.Begin)
 	if shifted.ScheduledAt.IsZero() {
 		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+" has no due time before ends_at; give a later ends_at")
@@ -205,7 +205,7 @@ func (r *reader) replacing(grid *schedule.Grid, start time.Time) time.Time {
 	if s == nil {
 		return time.Time{}
 	}
-	grid.Shift = schedule.ShiftOf(s.ID, r.timing.jitter)
+	grid.Shift = schedule.ShiftOf(s.ID, r.timing.jitter) + r.timing.offset
 	due := grid.First(start)
 	old, asked := ReadSpec(s.Args), specOf(r.fields)
 	var times []rawjson.Member

@@ -21,6 +21,7 @@ type timing struct {
 
 	until  time.Time // when the schedule ends; zero for no end
 	jitter time.Duration
+	offset time.Duration
 	except schedule.Dates
 }
 

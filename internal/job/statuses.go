@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/retry"
 )
 
 // Limits of the options that say what a response means.
@@ -130,6 +131,16 @@ func readBackoff(r *reader, f *Field, v rawjson.Value) {
 		if ok && (wait < MinWait || wait > MaxWait) {
 			r.refuse(pointer, "must be from %s to %s", durationText(MinWait), durationText(MaxWait))
 		}
+	}
+}
+
+func readRetryDelay(r *reader, f *Field, v rawjson.Value) {
+	if v.Kind() != '"' {
+		r.refuse(Pointer(f.Name), "must be a string")
+		return
+	}
+	if _, err := retry.ParseExpression(rawjson.Text(v)); err != nil {
+		r.refuse(Pointer(f.Name), "%s", err)
 	}
 }
 

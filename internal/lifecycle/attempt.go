@@ -141,7 +141,9 @@ func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 	carry := a.carryOver(&o, verdict, span.Ended)
 	o = a.shownOutcome(o)
 	about := a.about(&o, verdict)
+	about.reply = a.replyOf(&o, verdict)
 	if o.Response != nil {
+		o.Response.Verbatim = a.Spec.Dialect != nil
 		// Encode it here rather than in the transaction, which others wait for.
 		about.response.text = job.AppendResponse(make([]byte, 0, 256), o.Response, o.Duration)
 		if len(o.Response.Body) >= minPart {
@@ -192,7 +194,7 @@ func (a *Attempt) size(about *messageData) int {
 	} else {
 		message += min(len(about.request.text), minPart)
 	}
-	size := fields + text
+	size := fields + text + 3*len(about.reply) // once or twice, as base64
 	if a.Spec.WebhookURL != "" {
 		size += 3 * message
 	}
@@ -356,6 +358,7 @@ func (e *ending) finishJob() {
 		e.addFinal()
 	}
 	e.addCallback()
+	e.addFollowUps()
 }
 
 // logOutcome adds the log of the outcome, before all other logs of this time.

@@ -109,7 +109,7 @@ func pendingDue(e *job.Edit, s *job.Schedule, now time.Time) time.Time {
 
 // gridFields are the fields, beside the frequency and the first time, that change a
 // schedule's due times or what happens to missed ones.
-var gridFields = []string{"/catch_up", "/ends_at", "/jitter", "/except"}
+var gridFields = []string{"/catch_up", "/ends_at", "/jitter", "/offset", "/except"}
 
 func changesGrid(e *job.Edit) bool {
 	return slices.ContainsFunc(gridFields, func(path string) bool { return changesField(e, path) })

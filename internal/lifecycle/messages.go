@@ -28,6 +28,7 @@ type messageData struct {
 	outcome  *job.Outcome // nil while there is none
 	verdict  Verdict      // on the outcome
 	response passage      // the members that describe the outcome's response
+	reply    reply        // to the clients of a dialect; nil for none
 	retryAt  time.Time    // zero if there is no retry
 	hasRetry bool         // whether the message has retry_at
 	// later is set if the outcome came after the response, whose log and event are

@@ -85,5 +85,21 @@ func retryWait(spec *job.Spec, number int, o *job.Outcome, at time.Time, random 
 	if o.Response != nil && (o.Response.Status == 429 || o.Response.Status == 503) {
 		asked = retry.RetryAfter(o.Response.Header.Get("Retry-After"), at)
 	}
-	return retry.After(spec.Backoff, number, asked, random), true
+	return retry.After(waitsOf(spec, number), number, asked, random), true
+}
+
+// waitsOf returns the job's own waits before retries, of which that after an attempt is
+// the one at its place; nil for the service's.
+func waitsOf(spec *job.Spec, number int) []time.Duration {
+	if spec.RetryDelay == "" {
+		return spec.Backoff
+	}
+	e, err := retry.ParseExpression(spec.RetryDelay)
+	if err != nil {
+		return nil // it was refused
+	}
+	if wait, ok := e.Delay(number); ok {
+		return []time.Duration{wait}
+	}
+	return nil
 }

@@ -39,7 +39,16 @@ type Limit struct {
 	// Ordered makes attempts start in the order of their jobs' due times, then of
 	// their numbers. A job that waits for a retry keeps its place of Parallel.
 	Ordered bool
+	// Floating has the parts that requests which name the limit may define: FloatRate,
+	// FloatParallel or both. 0 is a limit that holds whatever they say.
+	Floating int
 }
+
+// The parts of a limit that can be floating.
+const (
+	FloatRate     = 1
+	FloatParallel = 2
+)
 
 // String describes the limit: "100 calls in 1m, 5 at once, paused".
 func (l Limit) String() string {
@@ -90,6 +99,7 @@ type Use struct {
 	Waiting  int       // due jobs that wait in its line
 	InFlight int       // attempts granted or under way
 	NextAt   time.Time // when the next attempt may start; zero if unknown
+	Started  int       // attempts that have started in the latest window, or will
 	// First is the number of the job that comes first of those that wait in an ordered
 	// limit; 0 if none waits, or if the limit is not ordered.
 	First int64
@@ -231,6 +241,17 @@ func (s *Starts) Compact(now time.Time, per time.Duration) {
 		}
 		s.entries, s.changed = rounded.entries, true
 	}
+}
+
+// Within returns how many starts are in the window that ends now, or after it.
+func (s *Starts) Within(now time.Time, per time.Duration) (n int) {
+	from := now.Add(-per).UnixMicro()
+	for _, e := range s.entries {
+		if e.at > from {
+			n += e.n
+		}
+	}
+	return n
 }
 
 // Len returns how many starts are kept.

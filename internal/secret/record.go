@@ -29,6 +29,9 @@ func signingRecord(account uuid.UUID, created int64) string {
 	return "punctual signing secret\x00" + account.String() + "\x00" + strconv.FormatInt(created, 10)
 }
 
+// tokenRecord is the token keys of an account.
+func tokenRecord(account uuid.UUID) string { return "punctual token keys\x00" + account.String() }
+
 // requestRecord is a request that is passed to the node of a listener, and
 // answerRecord the answer to it.
 func requestRecord(id, listener uuid.UUID) string {

@@ -23,10 +23,22 @@ func (k *Keyring) OpenSigning(a *identity.Account) {
 	if a == nil {
 		return
 	}
+	if isSealed(a.TokenKeys) {
+		a.TokenKeys, _ = k.Open(tokenRecord(a.ID), a.TokenKeys)
+	}
 	for i := range a.Secrets {
 		s := &a.Secrets[i]
 		if isSealed(s.Value) {
 			s.Value, _ = k.Open(signingRecord(a.ID, s.CreatedAt.UnixMicro()), s.Value)
 		}
 	}
+}
+
+// SealTokenKeys encrypts the token keys of an account. With a nil Keyring they stay as
+// they are.
+func (k *Keyring) SealTokenKeys(account uuid.UUID, keys string) (string, error) {
+	if k == nil || keys == "" {
+		return keys, nil
+	}
+	return k.Seal(tokenRecord(account), keys)
 }

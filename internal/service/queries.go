@@ -111,3 +111,17 @@ func (s *Service) Runs(ctx context.Context, owner job.Owner, schedules []uuid.UU
 func (s *Service) Log(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error) {
 	return s.Store.LogGet(ctx, owner, id)
 }
+
+// JobIDs returns the ids of those of the given jobs of the owner that exist.
+func (s *Service) JobIDs(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]uuid.UUID, error) {
+	refs := make([]job.Ref, len(numbers))
+	for i, number := range numbers {
+		refs[i].Number = number
+	}
+	marks, err := s.Store.JobMarksOf(ctx, owner, refs)
+	ids := make(map[int64]uuid.UUID, len(marks))
+	for _, mark := range marks {
+		ids[mark.Number] = mark.ID
+	}
+	return ids, err
+}

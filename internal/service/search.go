@@ -114,3 +114,11 @@ func (s *Service) named(ctx context.Context, owner job.Owner, text string) (*job
 	}
 	return j, err
 }
+
+// Find reads up to q.Limit of the owner's jobs, newest first, that match the filters of q
+// and for which match returns true, after the job q.After. match gets only the Name and
+// the Args of a job. It reads at most look jobs. next is the job to continue after; zero
+// at the end.
+func (s *Service) Find(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+	return s.Store.JobScan(ctx, owner, q, look, match)
+}

@@ -163,11 +163,23 @@ func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) er
 	return r.result(err)
 }
 
+// CancelPending cancels a job unless it is final, and reports whether it did.
+func (s *Service) CancelPending(ctx context.Context, owner job.Owner, id job.Ref) (bool, error) {
+	_, cancelled, err := s.cancelled(ctx, owner, id, Match{})
+	return cancelled, err
+}
+
 // cancel is Cancel for callers that have counted the job's bytes.
 func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref, match Match) (*job.Job, error) {
+	j, _, err := s.cancelled(ctx, owner, id, match)
+	return j, err
+}
+
+// cancelled is cancel, and reports whether the job was not final before.
+func (s *Service) cancelled(ctx context.Context, owner job.Owner, id job.Ref, match Match) (j *job.Job, cancelled bool, err error) {
 	c := s.coordinate()
-	cancelled, stale := false, error(nil)
-	j, err := s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
+	stale := error(nil)
+	j, err = s.changeJob(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		c.restart()
 		if stale = match.holds("job", snapshot.Job.Revision); stale != nil {
 			cancelled = false
@@ -186,7 +198,7 @@ func (s *Service) cancel(ctx context.Context, owner job.Owner, id job.Ref, match
 	if err == nil && cancelled {
 		s.Metrics.Finished(job.Cancelled.String())
 	}
-	return j, err
+	return j, cancelled, err
 }
 
 // Disable stops a schedule that matches from creating runs.

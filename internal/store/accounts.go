@@ -26,6 +26,10 @@ type Accounts interface {
 	// because every request is signed with each of them.
 	SecretAdd(ctx context.Context, account int64, s identity.Secret, othersEnd time.Time) error
 
+	// AccountTokenKeys replaces the token keys of an account that has the given ones,
+	// and reports whether it has.
+	AccountTokenKeys(ctx context.Context, account int64, before, keys string) (replaced bool, err error)
+
 	// KeyInsert stores a key, and deletes the account's revoked and expired keys
 	// except the latest MaxKeysEnded.
 	KeyInsert(ctx context.Context, k *identity.Key) error

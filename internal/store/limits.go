@@ -72,6 +72,9 @@ type Limits interface {
 	// would have more than limit.MaxPerAccount, and the fault of putIf.Check
 	// if the condition does not hold.
 	LimitPut(ctx context.Context, owner job.Owner, l Limit, putIf PutIf) (created bool, err error)
+	// LimitReset forgets which attempts have started under one of the owner's limits, so
+	// that its rate counts anew. It returns a NotFound fault if there is none.
+	LimitReset(ctx context.Context, owner job.Owner, key string) error
 	// LimitGet returns one of the owner's limits with its use, or a NotFound fault.
 	LimitGet(ctx context.Context, owner job.Owner, key string) (*LimitUse, error)
 	// LimitList returns up to limit of the owner's limits after a key, in order of

@@ -329,6 +329,8 @@ type Changes struct {
 	Outcomes []AlertOutcome
 	// Next is the schedule's next job.
 	Next *NewJob
+	// Also are further jobs to store. Their keys must be free.
+	Also []NewJob
 	// Schedule has the schedule's new values.
 	Schedule *job.Schedule
 	// UpdateDefinition also stores the fields that seldom change: the name,

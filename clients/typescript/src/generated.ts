@@ -191,6 +191,19 @@ export interface JobRequest {
    */
   backoff?: WaitList | null;
   /**
+   * How long to wait before each retry, as an expression in milliseconds:
+   * numbers, `+ - * / **`, the functions `pow`, `sqrt`, `abs`, `exp`, `floor`,
+   * `ceil`, `round`, `min` and `max`, and the variable `retried`, which is 0
+   * before the first retry. The result is cut to 24 hours; if it is no number,
+   * the default waits count. It takes the place of `backoff`.
+   */
+  retry_delay?: string | null;
+  /**
+   * How requests, signatures and callbacks look, if the job was created through
+   * another API that the service has; see the QStash-compatible API.
+   */
+  dialect?: Dialect | null;
+  /**
    * Keys of up to three limits for receivers. An attempt starts when all of
    * them permit it. Each must be defined.
    */
@@ -234,6 +247,11 @@ export interface JobRequest {
    */
   jitter?: Duration | null;
   /**
+   * All due times of the schedule are later by this duration, at most 31 days.
+   * `scheduled_at` shows the shifted time.
+   */
+  offset?: Duration | null;
+  /**
    * Dates, and ranges of them, on which the schedule has no runs, in its
    * time zone.
    */
@@ -244,6 +262,52 @@ export interface JobRequest {
    * way.
    */
   metadata?: boolean | null;
+}
+
+/**
+ * What another API knows of a job beyond its fields. The requests of such a job
+ * have that API's header fields and signature beside the service's own.
+ */
+export interface Dialect {
+  api: "qstash";
+  /** The job that is created after each attempt, with its outcome as the body. */
+  callback?: FollowUp;
+  /** The job that is created when the job is discarded. */
+  failure_callback?: FollowUp;
+  /** Labels of any text. */
+  labels?: DialectText[];
+  /** The network address from which the job was created. */
+  caller_ip?: DialectText;
+  /** The queue that the job is in. */
+  queue?: DialectText;
+  /** The flow control key, which names one of its limits. */
+  flow_control?: DialectText;
+  /** The group that the job was sent to. */
+  group?: DialectText;
+  /** The name of the target in that group. */
+  endpoint?: DialectText;
+  /** The message whose callback the job is. */
+  source?: DialectText;
+  /** Whether the failed job has been taken out of the dead letter queue. */
+  archived?: boolean;
+}
+
+export type DialectText = string;
+
+/** A job that is created when another one ends. */
+export interface FollowUp {
+  url: string;
+  method?: string;
+  headers?: HeaderMap;
+  timeout?: number;
+  retries?: number;
+  backoff?: WaitList;
+  retry_delay?: string;
+  no_retry?: unknown[];
+  success?: unknown[];
+  schedule_in?: Duration;
+  limits?: LimitKeys;
+  tags?: Tags;
 }
 
 /** Dates and ranges of dates, at most 366. */
@@ -380,6 +444,10 @@ export interface Args {
   no_retry?: FailureList;
   /** How long to wait before each retry. */
   backoff?: WaitList;
+  /** How long to wait before each retry, as an expression. */
+  retry_delay?: string;
+  /** How its requests look to receivers of another API. */
+  dialect?: Dialect;
   /** The limits that its attempts need. */
   limits?: LimitKeys;
   /** How long the target may take to report the outcome. */
@@ -396,6 +464,8 @@ export interface Args {
   disable_after?: number;
   /** Of this duration a part is added to each due time. */
   jitter?: Duration;
+  /** How much is added to each due time. */
+  offset?: Duration;
   /** Dates without runs. */
   except?: DateList;
   /** Whether the body gets `$job`, `$previous` and `$state`. */
@@ -1851,7 +1921,7 @@ export interface AuditEntry {
   /**
    * What happened, such as `signin.succeeded`, `signin.failed`,
    * `signout`, `session.ended`, `key.created`, `key.revoked`,
-   * `secret.rotated`, `header_secret.created`, `header_secret.changed`,
+   * `secret.rotated`, `token_keys.rotated`, `header_secret.created`, `header_secret.changed`,
    * `header_secret.deleted`, `password.changed`, `password.failed`,
    * `totp.enabled`, `totp.disabled`, `totp.reset`,
    * `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,

@@ -219,6 +219,7 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 	if c.Next != nil {
 		w.next = append(w.next, *c.Next)
 	}
+	w.next = append(w.next, c.Also...)
 }
 
 // queries returns the statements in the order in which they must run.

@@ -27,6 +27,7 @@ var accounts = Table[identity.Account]{
 		{"suspended_at", func(a *identity.Account) any { return &a.SuspendedAt }},
 		{"suspended_for", func(a *identity.Account) any { return orNull{&a.SuspendedFor} }},
 		{"origin", func(a *identity.Account) any { return numberOf(&a.Origin) }},
+		{"token_keys", func(a *identity.Account) any { return orNull{&a.TokenKeys} }},
 	},
 }
 
@@ -222,7 +223,8 @@ func (r *Records) AccountsBlocked(ctx context.Context) (numbers []int64, err err
 
 // AccountDelete implements store.People.
 func (r *Records) AccountDelete(ctx context.Context, account int64, at time.Time) error {
-	return r.changeAccount(ctx, account, `email = 'deleted ' || number, password = NULL, operator = false, deleted_at = $2`, []any{at},
+	const set = `email = 'deleted ' || number, password = NULL, token_keys = NULL, operator = false, deleted_at = $2`
+	return r.changeAccount(ctx, account, set, []any{at},
 		LockOut(r.engine.Dialect(), account)...)
 }
 
@@ -267,4 +269,16 @@ var Purged = []Owned{
 // Purge returns the query that deletes some of an account's rows, and counts them.
 func (o Owned) Purge(d Dialect, account int64, limit int, deleted *int) Query {
 	return Query{SQL: d.DeleteSome(o.Table, o.Key, `WHERE account = $1 LIMIT $2`), Args: []any{account, limit}, Changed: deleted}
+}
+
+// AccountTokenKeys implements store.Accounts.
+func (r *Records) AccountTokenKeys(ctx context.Context, account int64, before, keys string) (replaced bool, err error) {
+	n := 0
+	err = r.engine.Write(ctx, func(Tx) ([]Query, error) {
+		return []Query{{
+			SQL:  `UPDATE accounts SET token_keys = $1 WHERE number = $2 AND coalesce(token_keys, '') = $3 AND deleted_at IS NULL`,
+			Args: []any{keys, account, before}, Changed: &n,
+		}}, nil
+	})
+	return n > 0, err
 }

@@ -36,6 +36,7 @@ var Limits = Table[LimitRow]{
 		{"parallel", func(l *LimitRow) any { return &l.Parallel }},
 		{"paused", func(l *LimitRow) any { return &l.Paused }},
 		{"ordered", func(l *LimitRow) any { return &l.Ordered }},
+		{"floating", func(l *LimitRow) any { return &l.Floating }},
 		{"deleted", func(l *LimitRow) any { return &l.Deleted }},
 		{"starts", func(l *LimitRow) any { return &startsOf{to: &l.Starts} }},
 		{"wake_at", func(l *LimitRow) any { return &l.WakeAt }},
@@ -91,6 +92,18 @@ func (r *Records) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, 
 	return created, err
 }
 
+// LimitReset implements store.Limits.
+func (r *Records) LimitReset(ctx context.Context, owner job.Owner, key string) error {
+	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		now := t.Now()
+		t.Notify(wake(owner.Number, key, now))
+		return []Query{{
+			SQL:  `UPDATE limits SET starts = '', wake_at = $1 WHERE account = $2 AND key = $3 AND NOT deleted`,
+			Args: []any{now, owner.Number, key}, None: fault.NoSuch("limit"),
+		}}, nil
+	})
+}
+
 // LimitGet implements store.Limits.
 func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*store.LimitUse, error) {
 	now := r.engine.Now()
@@ -116,6 +129,9 @@ func (r *Records) LimitGet(ctx context.Context, owner job.Owner, key string) (*s
 		use.First = order.job(state)
 	}
 	use.NextAt, _ = state.Earliest(now)
+	if use.Calls > 0 {
+		use.Started = found[0].Starts.Within(now, use.Per)
+	}
 	return use, nil
 }
 

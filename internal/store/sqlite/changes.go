@@ -99,7 +99,15 @@ func (t *tx) apply(c *store.Changes, item *store.QueueKey) error {
 	}
 	if c.Next != nil {
 		args := storeArgs(c.Next.Job)
-		return t.insertJob(*c.Next, &args)
+		if err := t.insertJob(*c.Next, &args); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Also {
+		args := storeArgs(n.Job)
+		if err := t.insertJob(n, &args); err != nil {
+			return err
+		}
 	}
 	return nil
 }

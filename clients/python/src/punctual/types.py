@@ -41,6 +41,8 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "success": "Optional[StatusList]",
     "no_retry": "Optional[FailureList]",
     "backoff": "Optional[WaitList]",
+    "retry_delay": "Optional[str]",
+    "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
     "expires_in": "Optional[Duration]",
@@ -49,6 +51,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "max_runs": "Optional[int]",
     "disable_after": "Optional[int]",
     "jitter": "Optional[Duration]",
+    "offset": "Optional[Duration]",
     "except": "Optional[DateList]",
     "metadata": "Optional[bool]",
 }, total=False)
@@ -56,6 +59,57 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
 
 class JobRequest(_JobRequestRequired, _JobRequestOptional):
     pass
+
+
+class _Dialect(TypedDict):
+    api: Literal["qstash"]
+
+
+class Dialect(_Dialect, total=False):
+    """What another API knows of a job beyond its fields. The requests of such a job
+    have that API's header fields and signature beside the service's own.
+    """
+
+    # The job that is created after each attempt, with its outcome as the body.
+    callback: FollowUp
+    # The job that is created when the job is discarded.
+    failure_callback: FollowUp
+    # Labels of any text.
+    labels: List[DialectText]
+    # The network address from which the job was created.
+    caller_ip: DialectText
+    # The queue that the job is in.
+    queue: DialectText
+    # The flow control key, which names one of its limits.
+    flow_control: DialectText
+    # The group that the job was sent to.
+    group: DialectText
+    # The name of the target in that group.
+    endpoint: DialectText
+    # The message whose callback the job is.
+    source: DialectText
+    # Whether the failed job has been taken out of the dead letter queue.
+    archived: bool
+
+
+class _FollowUp(TypedDict):
+    url: str
+
+
+class FollowUp(_FollowUp, total=False):
+    """A job that is created when another one ends."""
+
+    method: str
+    headers: HeaderMap
+    timeout: float
+    retries: int
+    backoff: WaitList
+    retry_delay: str
+    no_retry: List[Any]
+    success: List[Any]
+    schedule_in: Duration
+    limits: LimitKeys
+    tags: Tags
 
 
 class _Completion(TypedDict):
@@ -145,6 +199,8 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "success": "StatusList",
     "no_retry": "FailureList",
     "backoff": "WaitList",
+    "retry_delay": "str",
+    "dialect": "Dialect",
     "limits": "LimitKeys",
     "completion": "Completion",
     "expires_in": "Duration",
@@ -153,6 +209,7 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "max_runs": "int",
     "disable_after": "int",
     "jitter": "Duration",
+    "offset": "Duration",
     "except": "DateList",
     "metadata": "bool",
     "tags": "Tags",
@@ -1651,7 +1708,7 @@ class AuditEntry(TypedDict):
     inserted_at: KeyTime
     # What happened, such as `signin.succeeded`, `signin.failed`,
     # `signout`, `session.ended`, `key.created`, `key.revoked`,
-    # `secret.rotated`, `header_secret.created`, `header_secret.changed`,
+    # `secret.rotated`, `token_keys.rotated`, `header_secret.created`, `header_secret.changed`,
     # `header_secret.deleted`, `password.changed`, `password.failed`,
     # `totp.enabled`, `totp.disabled`, `totp.reset`,
     # `totp.recovery_used`, `totp.recovery_replaced`, `account.created`,
@@ -1984,6 +2041,8 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "success": "Optional[StatusList]",
     "no_retry": "Optional[FailureList]",
     "backoff": "Optional[WaitList]",
+    "retry_delay": "Optional[str]",
+    "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
     "expires_in": "Optional[Duration]",
@@ -1992,6 +2051,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "max_runs": "Optional[int]",
     "disable_after": "Optional[int]",
     "jitter": "Optional[Duration]",
+    "offset": "Optional[Duration]",
     "except": "Optional[DateList]",
     "metadata": "Optional[bool]",
 }, total=False)
@@ -2001,6 +2061,8 @@ class Changes(_ChangesOptional):
     """Fields to change; None removes one, what is absent stays."""
 
 
+
+DialectText = str
 
 # Dates and ranges of dates, at most 366.
 DateList = List[str]

@@ -1,0 +1,298 @@
+package qstash
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
+)
+
+// Bounds of requests, in bytes.
+const (
+	maxBody  = 1 << 20
+	maxBatch = 8 << 20
+)
+
+// published is a message that was stored, or the one that it repeats.
+type published struct {
+	MessageID    string `json:"messageId"`
+	URL          string `json:"url,omitempty"`
+	Deduplicated bool   `json:"deduplicated,omitempty"`
+	Error        string `json:"error,omitempty"` // of an item of a batch
+}
+
+// destination is where a message goes: a URL, or the name of a group.
+type destination struct{ url, group string }
+
+// providers are destinations for which that API calls other services itself.
+var providers = map[string]string{"llm": "language models (api/llm)", "email": "e-mail (api/email)"}
+
+// readDestination reads a destination as it stands in a path.
+func readDestination(text string) (destination, error) {
+	for _, scheme := range []string{"https:", "http:"} {
+		rest, ok := strings.CutPrefix(text, scheme)
+		if !ok {
+			continue
+		}
+		return destination{url: scheme + "//" + strings.TrimLeft(rest, "/")}, nil // proxies may have merged slashes
+	}
+	name, query, _ := strings.Cut(text, "?")
+	name, err := url.PathUnescape(strings.TrimSuffix(name, "/"))
+	if err != nil {
+		return destination{}, bad("invalid destination url: it can't be decoded")
+	}
+	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") { // encoded as a whole
+		if query != "" {
+			name += "?" + query
+		}
+		return destination{url: name}, nil
+	}
+	if provider, ok := strings.CutPrefix(name, "api/"); ok {
+		what := providers[provider]
+		if what == "" {
+			what = provider
+		}
+		return destination{}, bad("the provider for " + what + " is not available here; publish to the provider's own URL, with its key in Upstash-Forward-Authorization")
+	}
+	if strings.Contains(name, "/") || strings.Contains(name, ":") || name == "" {
+		return destination{}, bad("invalid destination url: " + strconv.Quote(name) + " must begin with https:// or http://, or be the name of a URL group")
+	}
+	return destination{group: name}, nil
+}
+
+// message is a message to be stored.
+type message struct {
+	*Options
+	to   destination
+	body []byte
+}
+
+// prepare checks what the core would say in words of its own.
+func (m *message) prepare() error {
+	if m.Retries > job.MaxRetries {
+		return fault.New(fault.Stale, "retries must be at most "+strconv.Itoa(job.MaxRetries)+", not "+strconv.Itoa(m.Retries))
+	}
+	return nil
+}
+
+// dialect returns the dialect of the message.
+func (m *message) dialect(callerIP string) *job.Dialect {
+	return &job.Dialect{
+		API: job.DialectQStash, Callback: m.Callback, FailureCallback: m.Failure, Labels: m.Labels, CallerIP: callerIP,
+		FlowControl: m.FlowControl, Queue: m.Queue,
+	}
+}
+
+// create returns the body of the create request for the message.
+func (m *message) create(callerIP string) rawjson.Value {
+	f := make(fields, 0, 16)
+	f.text("url", m.to.url)
+	m.describe(&f, callerIP)
+	f.timing(m.Options)
+	f.dedup(m.Options, m.to.url, m.body)
+	return rawjson.Object(f)
+}
+
+// describe adds what messages and schedules have in common.
+func (m *message) describe(f *fields, callerIP string) {
+	f.request(m.Options)
+	f.body(m.body)
+	f.tags(m.Labels)
+	if m.Redact != nil {
+		f.texts("redact", m.Redact)
+	}
+	var limits []string
+	if m.FlowControl != "" {
+		limits = append(limits, limitKey(m.FlowControl))
+	}
+	if m.Queue != "" {
+		limits = append(limits, queuePrefix+m.Queue)
+	}
+	if limits != nil {
+		f.texts("limits", limits)
+	}
+	f.add("dialect", m.dialect(callerIP).Value())
+}
+
+func (c *call) callerIP() string {
+	if from := edge.ClientAddr(c.Request); from.IsValid() {
+		return from.String()
+	}
+	return ""
+}
+
+// read reads a message from a request.
+func (c *call) read(to string) (*message, error) {
+	options, err := ReadOptions(c.Request.Header)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{Options: options}
+	if m.to, err = readDestination(to); err != nil {
+		return nil, err
+	}
+	if m.body, err = c.ReadAll(maxBody); err != nil {
+		return nil, err
+	}
+	return m, m.prepare()
+}
+
+// publish stores a message, or a schedule if it has a cron expression.
+func (c *call) publish() error {
+	m, err := c.read(c.values[0])
+	if err != nil {
+		return err
+	}
+	return c.store(m)
+}
+
+func (c *call) store(m *message) error {
+	if m.Cron != "" {
+		return c.storeSchedule(m)
+	}
+	if m.to.group != "" {
+		return c.unknownGroup(m)
+	}
+	if err := c.define(m.Options); err != nil {
+		return err
+	}
+	j, conflict, err := c.api.Service.Create(c.Request.Context(), c.Owner, m.create(c.callerIP()), nil)
+	if err != nil {
+		return err
+	}
+	c.ForeignCall.Created(j.Number)
+	return c.writeRaw(appendPublished(nil, &published{MessageID: lifecycle.MessageID(j.ID), URL: m.to.url, Deduplicated: conflict}))
+}
+
+func appendPublished(b []byte, p *published) []byte {
+	b = rawjson.AppendText(append(b, `{"messageId":`...), p.MessageID)
+	if p.URL != "" {
+		b = rawjson.AppendText(append(b, `,"url":`...), p.URL)
+	}
+	if p.Deduplicated {
+		b = append(b, `,"deduplicated":true`...)
+	}
+	if p.Error != "" {
+		b = rawjson.AppendText(append(b, `,"error":`...), p.Error)
+	}
+	return append(b, '}')
+}
+
+// batchItem is an item of a batch as it is sent.
+type batchItem struct {
+	Destination string            `json:"destination"`
+	Headers     map[string]string `json:"headers"`
+	Body        string            `json:"body"`
+	Queue       string            `json:"queue"`
+}
+
+// batch stores several messages in one transaction. An item that can't be stored gets an
+// error of its own.
+func (c *call) batch() error {
+	text, err := c.ReadAll(maxBatch)
+	if err != nil {
+		return err
+	}
+	leave, err := c.EnterParsing(len(text))
+	if err != nil {
+		return err
+	}
+	var items []batchItem
+	err = json.Unmarshal(text, &items)
+	leave()
+	if err != nil {
+		return bad("the body must be a JSON array of messages, each with a destination: " + err.Error())
+	}
+	if len(items) == 0 || len(items) > service.MaxBatch {
+		return bad("a batch must have 1 to " + strconv.Itoa(service.MaxBatch) + " messages")
+	}
+	if err := c.Charge(len(items)); err != nil {
+		return err
+	}
+	return c.storeBatch(items)
+}
+
+// readItem reads an item of a batch.
+func readItem(item *batchItem) (*message, error) {
+	header := make(http.Header, len(item.Headers))
+	for name, value := range item.Headers {
+		header.Add(http.CanonicalHeaderKey(name), value)
+	}
+	options, err := ReadOptions(header)
+	if err != nil {
+		return nil, err
+	}
+	if item.Queue != "" {
+		options.Queue = item.Queue
+	}
+	m := &message{Options: options, body: []byte(item.Body)}
+	if m.to, err = readDestination(item.Destination); err != nil {
+		return nil, err
+	}
+	return m, m.prepare()
+}
+
+func (c *call) storeBatch(items []batchItem) error {
+	results := make([]published, len(items))
+	creates := make([]service.BatchItem, len(items))
+	ip := c.callerIP()
+	for i := range items {
+		m, err := readItem(&items[i])
+		if err == nil && (m.to.group != "" || m.Cron != "") {
+			err = c.unknownGroup(m)
+		}
+		if err == nil {
+			err = c.define(m.Options)
+		}
+		if err != nil {
+			creates[i].Err = err
+			continue
+		}
+		results[i].URL, creates[i].Body = m.to.url, m.create(ip)
+	}
+	b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
+	if err != nil {
+		return err
+	}
+	stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
+	if err != nil {
+		return err
+	}
+	for i, result := range stored {
+		if result.Err != nil {
+			results[i] = published{Error: result.Err.Error()}
+			continue
+		}
+		results[i].MessageID, results[i].Deduplicated = lifecycle.MessageID(result.Job.ID), result.Conflict
+	}
+	body := []byte{'['}
+	for i := range results {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendPublished(body, &results[i])
+	}
+	return c.writeRaw(append(body, ']'))
+}
+
+// unknownGroup returns the fault for a destination that is no URL.
+func (c *call) unknownGroup(m *message) error {
+	return fault.New(fault.NotFound, "topic "+m.to.group+" not found")
+}
+
+func (c *call) enqueue() error {
+	m, err := c.read(c.values[1])
+	if err != nil {
+		return err
+	}
+	m.Queue = c.values[0]
+	return c.store(m)
+}

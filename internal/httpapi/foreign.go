@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/edge"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// Foreign is another system's API, which is served beside this one: with the same keys,
+// rates and limits, but with paths, bodies and errors of its own.
+type Foreign interface {
+	// Find returns the call that a request asks for. It may change the request's header:
+	// the credentials that it finds elsewhere go into Authorization.
+	Find(r *http.Request) ForeignRoute
+	// Fail writes the response to a call that failed with a status.
+	Fail(w http.ResponseWriter, r *http.Request, status int, f *fault.Error)
+}
+
+// ForeignRoute is a call of a Foreign.
+type ForeignRoute struct {
+	Name string // a path without values, for metrics and logs
+	// Admin: the key needs the scope admin; else read for GET and jobs for others.
+	Admin bool
+	// Serve responds to the call; nil if there is no such call.
+	Serve func(*ForeignCall) error
+}
+
+// ForeignCall is a call of a Foreign whose caller is known.
+type ForeignCall struct {
+	http.ResponseWriter
+	Request *http.Request
+	Owner   job.Owner
+	server  *Server
+	call    *call
+}
+
+// ReadAll reads the request's body of up to most bytes, a whole number of MiB.
+func (f *ForeignCall) ReadAll(most int64) ([]byte, error) { return f.call.readAll(most) }
+
+// EnterParsing waits until a body of some bytes may be parsed as JSON. The caller must
+// call leave afterwards.
+func (f *ForeignCall) EnterParsing(bytes int) (leave func(), err error) {
+	return f.call.enterParsing(bytes)
+}
+
+// Charge counts the call as one for each of a number of items.
+func (f *ForeignCall) Charge(items int) error { return f.server.charge(f.call, 1, items) }
+
+// Actor is the caller as the audit log names it.
+func (f *ForeignCall) Actor() audit.Actor { return f.call.actor() }
+
+// Created notes that the call created a job.
+func (f *ForeignCall) Created(number int64) { f.call.span.Created(number) }
+
+// mount is where a Foreign is served.
+type mount struct {
+	prefix string
+	http.Handler
+}
+
+// Mount serves an API on all paths that begin with a prefix, which ends with a slash. It
+// must be called before the first request.
+func (s *Server) Mount(prefix string, api Foreign, names ...string) {
+	for _, name := range names {
+		s.Metrics.Expect(name)
+	}
+	s.foreign = append(s.foreign, mount{prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found := api.Find(r)
+		s.answer(found.Name, func(c *call) error { return s.serveForeign(found, c) }, func(c *call, id string, err error) {
+			s.failForeign(api, c, id, err)
+		}).ServeHTTP(w, r)
+	})})
+}
+
+func (s *Server) mounted(path string) http.Handler {
+	for _, m := range s.foreign {
+		if strings.HasPrefix(path, m.prefix) {
+			return m
+		}
+	}
+	return nil
+}
+
+func (s *Server) serveForeign(found ForeignRoute, c *call) error {
+	if found.Serve == nil {
+		if err := s.Rates.Address(c.Header(), c.r); err != nil {
+			return err
+		}
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: "there is no call " + c.r.Method + " at this path"}
+	}
+	r := route{path: found.Name, access: forJobs}
+	if found.Admin {
+		r.access = forAdmins
+	}
+	method := c.r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	if err := s.admit(r, method, c); err != nil {
+		return err
+	}
+	if c.caller.Public {
+		return fault.New(fault.Forbidden, "the shared public key can't be used here; create an account and a key of your own")
+	}
+	s.trace(r, c)
+	return found.Serve(&ForeignCall{ResponseWriter: c, Request: c.r, Owner: c.owner, server: s, call: c})
+}
+
+// failForeign responds to a call that failed.
+func (s *Server) failForeign(api Foreign, c *call, id string, err error) {
+	var f *fault.Error
+	gone := edge.ClientGone(c.r, err)
+	switch {
+	case gone:
+		f = fault.Unreachable(err)
+		defer func() { c.status = edge.StatusClientClosedRequest }()
+	case !errors.As(err, &f):
+		f = &fault.Error{Code: fault.Internal, Message: internalMessage, Cause: err}
+	}
+	status := responses[f.Code].status
+	if (f.Code == fault.Internal || f.Code == fault.Unavailable) && !gone {
+		s.complaints.Log(s.Log, "request failed", status, "request", id, "error", err)
+	}
+	switch f.Code {
+	case fault.Unauthorized:
+		c.Header().Set("WWW-Authenticate", "Bearer")
+	case fault.TooMany, fault.Unavailable:
+		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
+	}
+	api.Fail(c, c.r, status, f)
+}
