@@ -37,6 +37,7 @@ type Records interface {
 	store.Completions
 	store.Audits
 	store.Operations
+	store.JobSearch
 	Now() time.Time
 }
 

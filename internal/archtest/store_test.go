@@ -38,6 +38,68 @@ func TestStore_WholeInterfaceIsNamedOnlyWhereStoresAreOpened(t *testing.T) {
 	}
 }
 
+// maxMethods is the most methods that an interface of package store may declare itself.
+const maxMethods = 12
+
+func TestStore_InterfacesAreNarrow(t *testing.T) {
+	files, err := filepath.Glob("../store/*.go")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("found %d files of package store: %v", len(files), err)
+	}
+	for _, name := range files {
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			declared, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			of, ok := declared.Type.(*ast.InterfaceType)
+			if !ok {
+				return true
+			}
+			methods := 0
+			for _, f := range of.Methods.List {
+				methods += len(f.Names) // embedded interfaces have none
+			}
+			if methods > maxMethods {
+				t.Errorf("%s: %s declares %d methods; split it by what its consumers need, the maximum is %d",
+					set.Position(declared.Pos()), declared.Name.Name, methods, maxMethods)
+			}
+			return true
+		})
+	}
+}
+
+// ofOneStore are the migrations that one store has alone, with the reason.
+var ofOneStore = map[string]string{
+	"0035_held_claims.sql":       "an index for claims of nodes that are gone; SQLite has one node",
+	"0042_uses_of_schedules.sql": "corrects rows that only PostgreSQL's code has stored",
+}
+
+func TestMigrations_HaveTheSameNamesInBothStores(t *testing.T) {
+	stores := map[string]int{}
+	for _, store := range []string{"sqlite", "postgres"} {
+		files, err := filepath.Glob("../store/" + store + "/migrations/*.sql")
+		if err != nil || len(files) < 30 {
+			t.Fatalf("found %d migrations of %s: %v", len(files), store, err)
+		}
+		for _, file := range files {
+			stores[filepath.Base(file)]++
+		}
+	}
+	for name, n := range stores {
+		if reason := ofOneStore[name]; n == 1 && reason == "" {
+			t.Errorf("only one store has the migration %s; add it to the other, or its reason to ofOneStore", name)
+		} else if n == 2 && reason != "" {
+			t.Errorf("both stores have the migration %s; remove it from ofOneStore", name)
+		}
+	}
+}
+
 // namesStore returns where a file names one of wholeStores.
 func namesStore(file *ast.File) (at []token.Pos) {
 	for _, imported := range file.Imports {

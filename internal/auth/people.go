@@ -18,6 +18,7 @@ type PeopleConfig struct {
 	Store interface {
 		store.Accounts
 		store.People
+		store.Sessions
 	}
 	Now    func() time.Time
 	Signup Signup

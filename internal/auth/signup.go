@@ -197,7 +197,7 @@ func (p *People) Invite(ctx context.Context) (code string, invite *identity.Invi
 
 // CreateInvite creates an invite and returns its code, which can't be retrieved
 // again.
-func CreateInvite(ctx context.Context, s store.People, now time.Time) (code string, invite *identity.Invite, err error) {
+func CreateInvite(ctx context.Context, s store.Sessions, now time.Time) (code string, invite *identity.Invite, err error) {
 	code = newToken(InvitePrefix)
 	invite = &identity.Invite{Hash: hashKey(code), CreatedAt: now, ExpiresAt: now.Add(InviteLasts)}
 	if err := s.InviteInsert(ctx, invite); err != nil {

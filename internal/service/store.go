@@ -22,6 +22,7 @@ type Store interface {
 	store.Limits
 	store.Completions
 	store.Operations
+	store.JobSearch
 	Now() time.Time
 	JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]store.Inserted, error)
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)

@@ -93,6 +93,10 @@ type Operations interface {
 	// operations that ended before a time; the zero time keeps them. It returns how
 	// many rows it deleted.
 	OperationPrune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// JobSearch finds the jobs of an operation, and why they failed.
+type JobSearch interface {
 	// JobNumbers returns the numbers of up to q.Limit of the owner's jobs, newest
 	// first, that match the filters of q and come after its job After. It reads at most
 	// look positions. Next is the job to continue after; zero at the end. It returns

@@ -8,7 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/operator"
 )
 
-// People stores sign-ups, passwords, sessions and invites.
+// People stores sign-ups, passwords and what becomes of accounts.
 type People interface {
 	// AccountRegister stores an account with its secrets and sets its number. It
 	// returns an Invalid fault if the email is taken, and the faults that
@@ -40,7 +40,10 @@ type People interface {
 	AccountSize(ctx context.Context, account int64, limit int) (identity.RecordCounts, error)
 	// NodeList returns the nodes that are alive.
 	NodeList(ctx context.Context) ([]operator.Node, error)
+}
 
+// Sessions stores sessions and invites.
+type Sessions interface {
 	// SessionInsert stores a session, and deletes the account's sessions except
 	// the latest MaxSessions. Pending sessions have a limit of their own, so that
 	// someone who knows only the password can't displace the others.

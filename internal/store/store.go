@@ -27,6 +27,7 @@ type Store interface {
 	Quotas
 	Blocking
 	People
+	Sessions
 	Stats
 	Summaries
 	Audits
@@ -35,6 +36,7 @@ type Store interface {
 	Targets
 	Limits
 	Operations
+	JobSearch
 	Alerts
 	Recipients
 	HeaderSecrets

@@ -174,7 +174,7 @@ func (a *application) decide(t *tx) error {
 	return nil
 }
 
-// JobNumbers implements store.Operations.
+// JobNumbers implements store.JobSearch.
 func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, look int) ([]int64, int64, error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
@@ -184,7 +184,7 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 	return found.numbers, found.next, err
 }
 
-// JobErrorKinds implements store.Operations. It reads the log of each job's latest
+// JobErrorKinds implements store.JobSearch. It reads the log of each job's latest
 // ended attempt by the index of a job's logs.
 func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []int64) (kinds map[int64]string, err error) {
 	err = s.readAs(ctx, heavy, query{

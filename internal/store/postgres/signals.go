@@ -29,20 +29,3 @@ func (s *Store) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most 
 	})
 	return found, err
 }
-
-// AlertStates implements store.Alerts.
-func (s *Store) AlertStates(ctx context.Context, owner job.Owner, limit int) ([]store.AlertState, error) {
-	var found []store.AlertState
-	err := s.readAs(ctx, pages, query{
-		sql: `SELECT schedule, alert, job, wake_at, data FROM (SELECT * FROM alert_states WHERE account = (SELECT $1::bigint) ORDER BY account, schedule, alert, kind LIMIT $2) a
-			WHERE kind = $3 ORDER BY schedule, alert`,
-		args: []any{owner.Number, limit, int16(store.AlertFailing)}, start: func() { found = nil },
-		row: func(rows pgx.Rows) error {
-			a := store.AlertState{AlertStateKey: store.AlertStateKey{Kind: store.AlertFailing}}
-			err := rows.Scan(idOf{&a.Schedule}, &a.Alert, &a.Job, timeOf{&a.WakeAt}, jsonOf{&a.Data})
-			found = append(found, a)
-			return err
-		},
-	})
-	return found, err
-}

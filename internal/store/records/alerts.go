@@ -196,6 +196,23 @@ func ApplyAlerts(account int64, c *store.AlertChanges) []Query {
 	})
 }
 
+// AlertStates implements store.Alerts.
+func (r *Records) AlertStates(ctx context.Context, owner job.Owner, limit int) (found []store.AlertState, err error) {
+	err = r.engine.Read(ctx, Pages, Query{
+		SQL: `SELECT schedule, alert, job, wake_at, data FROM (
+				SELECT * FROM alert_states WHERE account = $1 ORDER BY account, schedule, alert, kind LIMIT $2) a
+			WHERE kind = $3`,
+		Args: []any{owner.Number, limit, int(store.AlertFailing)}, Start: func() { found = nil },
+		Row: func(row Row) error {
+			a := store.AlertState{AlertStateKey: store.AlertStateKey{Kind: store.AlertFailing}}
+			err := scan(row, &a.Schedule, &a.Alert, &a.Job, &a.WakeAt, &a.Data)
+			found = append(found, a)
+			return err
+		},
+	})
+	return found, err
+}
+
 // AlertStatePrune implements store.Alerts.
 func (r *Records) AlertStatePrune(ctx context.Context, limit int) (int, error) {
 	return r.prune(ctx, "alert_states", []string{"account", "schedule", "alert", "kind"},

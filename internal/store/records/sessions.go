@@ -21,7 +21,7 @@ var sessions = Table[identity.Session]{
 	},
 }
 
-// SessionInsert implements store.People. The account may have been deleted meanwhile.
+// SessionInsert implements store.Sessions. The account may have been deleted meanwhile.
 func (r *Records) SessionInsert(ctx context.Context, s *identity.Session) error {
 	return r.write(ctx, liveAccount(s.Account), sessions.Insert(s), Query{
 		SQL: r.engine.Dialect().DeleteSome("sessions", sessions.Key,
@@ -30,13 +30,13 @@ func (r *Records) SessionInsert(ctx context.Context, s *identity.Session) error 
 	})
 }
 
-// SessionList implements store.People.
+// SessionList implements store.Sessions.
 func (r *Records) SessionList(ctx context.Context, account int64, at time.Time) ([]*identity.Session, error) {
 	return read(ctx, r, Access, &sessions, `WHERE account = $1 AND expires_at > $2 AND NOT pending ORDER BY seen_at DESC, hash`,
 		account, at)
 }
 
-// SessionFind implements store.People.
+// SessionFind implements store.Sessions.
 func (r *Records) SessionFind(ctx context.Context, hash []byte, at time.Time) (*identity.Session, error) {
 	found, err := read(ctx, r, Access, &sessions, `WHERE hash = $1 AND expires_at > $2`, notNil(hash), at)
 	return first(found, err, "session")
@@ -47,12 +47,12 @@ func endOthers(account int64, keep []byte) Query {
 	return Query{SQL: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, Args: []any{account, notNil(keep)}}
 }
 
-// SessionEndOthers implements store.People.
+// SessionEndOthers implements store.Sessions.
 func (r *Records) SessionEndOthers(ctx context.Context, account int64, keep []byte) error {
 	return r.write(ctx, endOthers(account, keep))
 }
 
-// SessionSeen implements store.People.
+// SessionSeen implements store.Sessions.
 func (r *Records) SessionSeen(ctx context.Context, hash []byte, at, expires time.Time) error {
 	return r.write(ctx, Query{
 		SQL:  `UPDATE sessions SET seen_at = greatest(seen_at, $1), expires_at = greatest(expires_at, $2) WHERE hash = $3`,
@@ -60,12 +60,12 @@ func (r *Records) SessionSeen(ctx context.Context, hash []byte, at, expires time
 	})
 }
 
-// SessionDelete implements store.People.
+// SessionDelete implements store.Sessions.
 func (r *Records) SessionDelete(ctx context.Context, hash []byte) error {
 	return r.write(ctx, Query{SQL: `DELETE FROM sessions WHERE hash = $1`, Args: []any{notNil(hash)}})
 }
 
-// SessionPrune implements store.People.
+// SessionPrune implements store.Sessions.
 func (r *Records) SessionPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	for _, table := range []string{"sessions", "invites"} {
 		removed, err := r.prune(ctx, table, []string{"hash"}, `WHERE expires_at < $1 LIMIT $2`, before, limit)
@@ -90,12 +90,12 @@ func unusedInvite(found *[]*identity.Invite, hash []byte, at time.Time, lock str
 	return invites.Select(found, nil, `WHERE hash = $1 AND used_at IS NULL AND expires_at > $2`+lock, notNil(hash), at)
 }
 
-// InviteInsert implements store.People.
+// InviteInsert implements store.Sessions.
 func (r *Records) InviteInsert(ctx context.Context, i *identity.Invite) error {
 	return r.write(ctx, invites.Insert(i))
 }
 
-// InviteFind implements store.People.
+// InviteFind implements store.Sessions.
 func (r *Records) InviteFind(ctx context.Context, hash []byte, at time.Time) (*identity.Invite, error) {
 	var found []*identity.Invite
 	err := r.engine.Read(ctx, Access, unusedInvite(&found, hash, at, ``))

@@ -91,7 +91,7 @@ func (t *tx) mayCreate(n store.NewJob) (reason job.Skip, err error) {
 	return reason, err
 }
 
-// JobNumbers implements store.Operations.
+// JobNumbers implements store.JobSearch.
 func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, look int) (numbers []int64, next int64, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
@@ -103,7 +103,7 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 	return numbers, next, err
 }
 
-// JobErrorKinds implements store.Operations. It reads the log of each job's latest
+// JobErrorKinds implements store.JobSearch. It reads the log of each job's latest
 // ended attempt by the index of a job's logs.
 func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []int64) (kinds map[int64]string, err error) {
 	kinds = map[int64]string{}

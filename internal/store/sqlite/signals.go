@@ -26,17 +26,3 @@ func (s *Store) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most 
 	})
 	return found, err
 }
-
-// AlertStates implements store.Alerts.
-func (s *Store) AlertStates(ctx context.Context, owner job.Owner, limit int) (found []store.AlertState, err error) {
-	err = s.readAs(ctx, pages, func(t *tx) error {
-		return t.query(`SELECT schedule, alert, job, wake_at, data FROM (SELECT * FROM alert_states WHERE account = ? ORDER BY schedule, alert, kind LIMIT ?)
-			WHERE kind = ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			a := store.AlertState{AlertStateKey: store.AlertStateKey{Schedule: c.uuid(), Alert: c.text(), Kind: store.AlertFailing}, Job: c.int64(), WakeAt: c.time(), Data: c.json()}
-			found = append(found, a)
-			return nil
-		}, owner.Number, limit, int(store.AlertFailing))
-	})
-	return found, err
-}
