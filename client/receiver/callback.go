@@ -1,0 +1,44 @@
+package receiver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/punctual-dev/punctual/client"
+)
+
+// Callback is the result of a job, as its callback_url gets it.
+type Callback struct {
+	Job     client.JobRecord `json:"job"` // final
+	Attempt int              `json:"attempt"`
+	// Request is what was sent, Response the last response, as the log has them;
+	// Response is nil if there was none.
+	Request  json.RawMessage `json:"request"`
+	Response json.RawMessage `json:"response"`
+	// Error says why the job failed, nil only on success.
+	Error *client.Failure `json:"error"`
+	// Result is what the target has reported after its 202; nil if nothing.
+	Result json.RawMessage `json:"result"`
+}
+
+// ErrNoCallback reports a message of another kind: a job's request, an event or an
+// alert.
+var ErrNoCallback = errors.New("punctual: the message is no callback; its URL is for callback_url only")
+
+// ReadCallback reads a callback in a handler of New or NewSQL, which have verified the
+// message and bounded its body.
+func ReadCallback(r *http.Request) (*Callback, error) {
+	var message struct {
+		Callback
+		Type string `json:"type"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&message); err != nil {
+		return nil, fmt.Errorf("punctual: reading a callback: %w", err)
+	}
+	if message.Type != "" || message.Attempt == 0 || message.Job.ID == "" {
+		return nil, ErrNoCallback
+	}
+	return &message.Callback, nil
+}
