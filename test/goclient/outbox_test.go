@@ -133,7 +133,12 @@ func TestOutbox_EachCommittedOrderHasOneEffect(t *testing.T) {
 	}
 	run(t, received, "CREATE TABLE effects (number INTEGER NOT NULL)")
 	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", ports.Free(t)))
-	run(t, app, service.Command(t, "outbox", "schema", "--dialect", "sqlite"), "CREATE TABLE orders (number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL)")
+	binary := harness.Binary(t)
+	schema, err := exec.Command(binary, "outbox", "schema", "--dialect", "sqlite").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, app, string(schema), "CREATE TABLE orders (number INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL)")
 	account := service.Account(t)
 	address := ports.Free(t)
 	target := startReceiver(t, address, filepath.Join(dir, "receiver.db"), account.Secret)
@@ -142,7 +147,6 @@ func TestOutbox_EachCommittedOrderHasOneEffect(t *testing.T) {
 		command.Env, command.Stderr = append(os.Environ(), shopVariable+"="+filepath.Join(dir, "shop.db")+" "+address), os.Stderr
 		return command
 	})
-	binary := harness.Binary(t)
 	relay := func() *exec.Cmd {
 		command := exec.Command(binary, "outbox", "run", "--source", "sqlite:"+filepath.Join(dir, "shop.db"), "--log-level", "error")
 		command.Env, command.Stderr = append(os.Environ(), "PUNCTUAL_URL="+service.URL(), "PUNCTUAL_API_KEY="+account.Key), os.Stderr
