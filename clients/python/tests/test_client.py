@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import json
 import re
+import socket
 import ssl
 import threading
 import time
@@ -110,18 +111,37 @@ class TestCalls(unittest.TestCase):
         self.client = Client(f"{self.server.url}/base/", "sk_test", max_retry_wait=5)
         self.addCleanup(self.client.close)
 
-    def test_repeats_a_create_with_the_same_key(self) -> None:
+    def test_repeats_a_create_with_the_same_request_id(self) -> None:
         self.answers = [(503, None), None, (201, {"data": dict(JOB, job={"state": "available", "has_confict": True})})]
         job = self.client.jobs.create({"url": "https://example.com"})
         self.assertIs(job["job"]["has_confict"], False)
-        keys = {headers["idempotency-key"] for _, _, headers, _ in self.requests}
-        self.assertEqual((len(self.requests), len(keys)), (3, 1))
+        ids = {json.loads(body)["request_id"] for _, _, _, body in self.requests}
+        self.assertEqual((len(self.requests), len(ids)), (3, 1))
         self.assertEqual(self.requests[0][1], "/base/api/jobs")
         self.assertEqual(self.requests[0][2]["authorization"], "Bearer sk_test")
 
     def test_leaves_a_key_of_ones_own_alone(self) -> None:
         self.assertIs(self.client.jobs.create({"url": "https://example.com", "idempotency_key": "k"})["job"]["has_confict"], True)
-        self.assertNotIn("idempotency-key", self.requests[0][2])
+        self.assertEqual(json.loads(self.requests[0][3])["idempotency_key"], "k")
+
+    def test_repeats_a_batch_with_the_same_request_ids(self) -> None:
+        conflict = dict(JOB, job={"state": "available", "has_confict": True})
+        self.answers = [None, (201, {"data": [conflict, conflict]})]
+        jobs = self.client.jobs.create_many([{"url": "x"}, {"url": "x", "request_id": "mine"}])
+        self.assertEqual([job["job"]["has_confict"] for job in jobs], [False, True])
+        first, second = (json.loads(body) for _, _, _, body in self.requests)
+        self.assertEqual((first, first[1]["request_id"]), (second, "mine"))
+
+    def test_outlasts_a_restart(self) -> None:
+        free = socket.create_server(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        began = time.monotonic()
+        with Client(f"http://127.0.0.1:{port}", "k", max_retries=1, refused_for=1.5) as client:
+            rejected(self, client.ping)
+        self.assertGreaterEqual(time.monotonic() - began, 1.5)
+        with Client(f"http://127.0.0.1:{port}", "k", max_retries=0) as client:
+            rejected(self, client.ping)
 
     def test_repeats_a_rerun_with_the_same_key(self) -> None:
         conflict = {"data": dict(JOB, job={"state": "available", "has_confict": True})}
@@ -144,7 +164,7 @@ class TestCalls(unittest.TestCase):
         self.assertEqual(conditions, [('"1"', None), (None, "*"), (None, "*"), ('"2"', None), ('"3"', None)])
 
     def test_does_not_repeat_what_may_have_been_done(self) -> None:
-        for call in (lambda: self.client.jobs.run(1), lambda: self.client.jobs.edit(1, {}, if_match='"1"'), lambda: self.client.jobs.create_many([{"url": "x"}])):
+        for call in (lambda: self.client.jobs.run(1), lambda: self.client.jobs.edit(1, {}, if_match='"1"')):
             for answer in (None, (503, None)):
                 self.requests.clear()
                 self.answers = [answer]
@@ -254,7 +274,9 @@ class TestCalls(unittest.TestCase):
 
     def test_sends_times_and_durations(self) -> None:
         self.client.jobs.create({"url": "x", "scheduled_at": datetime(2031, 1, 1, tzinfo=timezone(timedelta(hours=2))), "timeout": timedelta(seconds=1.5), "repeat_every": timedelta(hours=1)})
-        self.assertEqual(json.loads(self.requests[0][3]), {"url": "x", "scheduled_at": "2031-01-01T00:00:00+02:00", "timeout": 1.5, "repeat_every": 3600})
+        sent = json.loads(self.requests[0][3])
+        sent.pop("request_id")
+        self.assertEqual(sent, {"url": "x", "scheduled_at": "2031-01-01T00:00:00+02:00", "timeout": 1.5, "repeat_every": 3600})
         for wrong in (datetime(2031, 1, 1), float("nan")):
             with self.assertRaises(ValueError):
                 self.client.jobs.create({"url": "x", "scheduled_at": wrong})

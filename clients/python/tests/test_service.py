@@ -56,7 +56,7 @@ class TestService(unittest.TestCase):
         job = jobs.create({"url": "https://example.com/a", "scheduled_at": datetime(2031, 6, 1, 9, tzinfo=timezone.utc), "tags": ["jobs"], "name": "first"})
         self.assertEqual((job["name"], job["job"]["state"], job["job"]["scheduled_at"]), ("first", "available", "2031-06-01T09:00:00.000000Z"))
         self.assertTrue(response_of(job).created)
-        self.assertTrue(job["idempotency_key"])
+        self.assertIsNone(job["idempotency_key"])
 
         read = jobs.get(job["job_id"])
         self.assertEqual(response_of(read).etag, '"1"')

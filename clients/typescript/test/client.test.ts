@@ -58,7 +58,8 @@ describe("requests", () => {
     assert.equal(sent[0]?.url, "https://punctual.example.com/base/api/jobs");
     assert.equal(sent[0]?.headers.get("authorization"), "Bearer sk_test");
     assert.equal(sent[0]?.headers.get("user-agent"), `punctual-typescript/${VERSION}`);
-    assert.deepEqual(sent[0]?.body, { url: "https://example.com", method: "POST", scheduled_at: "2031-06-01T09:00:00.000Z" });
+    const { request_id: _, ...fields } = sent[0]?.body as Record<string, unknown>;
+    assert.deepEqual(fields, { url: "https://example.com", method: "POST", scheduled_at: "2031-06-01T09:00:00.000Z" });
   });
 
   it("encode keys, ids and filters", async () => {
@@ -123,11 +124,11 @@ describe("completions", () => {
 });
 
 describe("retries", () => {
-  it("of a create have one Idempotency-Key, and its own job is no conflict", async () => {
+  it("of a create have one request_id, and its own job is no conflict", async () => {
     const { punctual, sent } = scripted([reset(), problem(503, "unavailable", {}, { "retry-after": "0" }), json(200, { data: job(1, true) })]);
     const record = await punctual.jobs.create({ url: "https://example.com" });
     assert.equal(record.job.has_confict, false);
-    const keys = sent.map((one) => one.headers.get("idempotency-key"));
+    const keys = sent.map((one) => (one.body as { request_id?: string }).request_id);
     assert.match(keys[0] ?? "", /^[0-9a-f-]{36}$/);
     assert.deepEqual(keys, [keys[0], keys[0], keys[0]]);
   });
@@ -136,7 +137,7 @@ describe("retries", () => {
     const { punctual, sent } = scripted([json(200, { data: job(1, true) })]);
     const record = await punctual.jobs.create({ url: "https://example.com", idempotency_key: "mine" });
     assert.equal(record.job.has_confict, true);
-    assert.equal(sent[0]?.headers.get("idempotency-key"), null);
+    assert.equal((sent[0]?.body as { idempotency_key?: string }).idempotency_key, "mine");
   });
 
   it("of a rerun have one Idempotency-Key, and its own job is no conflict", async () => {
@@ -158,8 +159,22 @@ describe("retries", () => {
     }
     const conditional = scripted([reset()]);
     await fails(conditional.punctual.jobs.edit(1, {}, { ifMatch: '"1"' }));
-    const batch = scripted([reset()]);
-    await fails(batch.punctual.jobs.createMany([{ url: "https://example.com" }]));
+  });
+
+  it("of a batch have one request_id for each job", async () => {
+    const { punctual, sent } = scripted([reset(), json(201, { data: [job(1, true), job(2, true)] })]);
+    const records = await punctual.jobs.createMany([{ url: "https://example.com" }, { url: "https://example.com", request_id: "mine" }]);
+    assert.deepEqual(records.map((record) => record.job.has_confict), [false, true]);
+    assert.deepEqual(sent[0]?.body, sent[1]?.body);
+    assert.equal((sent[0]?.body as { request_id: string }[])[1]?.request_id, "mine");
+  });
+
+  it("outlast a restart", async () => {
+    const down = { fetch: () => Promise.reject(refused()), url: "https://punctual.example.com", apiKey: "sk_test" };
+    const began = Date.now();
+    await fails(new Punctual({ ...down, maxRetries: 1, refusedFor: 1500 }).ping());
+    assert.ok(Date.now() - began >= 1500);
+    await fails(new Punctual({ ...down, maxRetries: 0 }).ping());
   });
 
   it("repeat what surely was not done", async () => {

@@ -36,10 +36,10 @@ class AsyncClient(AsyncResource):
         self.secrets = AsyncSecrets(runner, sync.secrets)
         self.account = AsyncAccount(runner, sync.account)
 
-    def with_options(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None, max_retry_wait: Optional[float] = None, max_response_bytes: Optional[int] = None) -> "AsyncClient":
+    def with_options(self, *, timeout: Optional[float] = None, max_retries: Optional[int] = None, max_retry_wait: Optional[float] = None, refused_for: Optional[float] = None, max_response_bytes: Optional[int] = None) -> "AsyncClient":
         """The same client, its threads and connections, with other settings."""
         other = object.__new__(AsyncClient)
-        other._use(self._runner, self._sync.with_options(timeout=timeout, max_retries=max_retries, max_retry_wait=max_retry_wait, max_response_bytes=max_response_bytes))
+        other._use(self._runner, self._sync.with_options(timeout=timeout, max_retries=max_retries, max_retry_wait=max_retry_wait, refused_for=refused_for, max_response_bytes=max_response_bytes))
         return other
 
     def events(self, *, last_event_id: Optional[str] = None) -> AsyncIterator[AccountEvent]:

@@ -6,6 +6,7 @@ of `punctual outbox schema`.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import time
@@ -35,9 +36,7 @@ def enqueue(tx: Any, job: Mapping[str, Any], *, ordering_key: Optional[str] = No
         raise ValueError("table must be a plain identifier")
     execute = tx.execute if hasattr(tx, "execute") else tx.cursor().execute
     if _module(tx).startswith("sqlalchemy"):
-        from sqlalchemy import text  # type: ignore[import-not-found,unused-ignore]
-
-        execute(text(f"INSERT INTO {table} (id, job, ordering_key) VALUES (:id, :job, :ordering_key)"), dict(zip(("id", "job", "ordering_key"), values)))
+        execute(_sqlalchemy_text(f"INSERT INTO {table} (id, job, ordering_key) VALUES (:id, :job, :ordering_key)"), dict(zip(("id", "job", "ordering_key"), values)))
         return values[0]
     mark = _MARKS[paramstyle or _paramstyle(tx)]
     marks = ", ".join(mark.format(i) for i in (1, 2, 3))
@@ -51,9 +50,7 @@ async def enqueue_async(tx: Any, job: Mapping[str, Any], *, ordering_key: Option
     if not _TABLE.fullmatch(table):
         raise ValueError("table must be a plain identifier")
     if _module(tx).startswith("sqlalchemy"):
-        from sqlalchemy import text  # type: ignore[import-not-found,unused-ignore]
-
-        await tx.execute(text(f"INSERT INTO {table} (id, job, ordering_key) VALUES (:id, :job, :ordering_key)"), dict(zip(("id", "job", "ordering_key"), values)))
+        await tx.execute(_sqlalchemy_text(f"INSERT INTO {table} (id, job, ordering_key) VALUES (:id, :job, :ordering_key)"), dict(zip(("id", "job", "ordering_key"), values)))
     else:
         await tx.execute(f"INSERT INTO {table} (id, job, ordering_key) VALUES (%s, %s, %s)", values)
     return values[0]
@@ -61,6 +58,11 @@ async def enqueue_async(tx: Any, job: Mapping[str, Any], *, ordering_key: Option
 
 def _module(tx: Any) -> str:
     return type(tx).__module__
+
+
+def _sqlalchemy_text(statement: str) -> Any:
+    # Who passes a Session has it; others need not.
+    return importlib.import_module("sqlalchemy").text(statement)
 
 
 def _paramstyle(tx: Any) -> str:
