@@ -89,14 +89,18 @@ func (m *Metrics) counted(t *turn) {
 
 // count counts rows for as long as this relay is the active one.
 func (r *Relay) count(ctx context.Context) {
+	var took time.Duration
 	for ctx.Err() == nil {
-		sleep(ctx, countEvery)
+		// Deleted rows that an old transaction keeps are visited too.
+		sleep(ctx, max(countEvery, countShare*took))
 		if !r.leads() {
 			continue
 		}
+		start := time.Now()
 		within, cancel := context.WithTimeout(ctx, countEvery)
 		waiting, failed, oldest, err := r.source.count(within)
 		cancel()
+		took = time.Since(start)
 		if err != nil {
 			if ctx.Err() == nil {
 				r.Log.Debug("the rows of the outbox could not be counted", "error", err)

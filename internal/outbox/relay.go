@@ -27,8 +27,10 @@ const (
 	minPoll      = 5 * time.Millisecond
 	maxPoll      = 50 * time.Millisecond
 	maxQuietPoll = 250 * time.Millisecond
-	// countEvery is how often rows are counted.
+	// countEvery is how often rows are counted, and countShare at most the part of the
+	// time that this takes.
 	countEvery = 15 * time.Second
+	countShare = 20
 	// resignWithin is how long a relay that stops takes to end its lease.
 	resignWithin = 3 * time.Second
 )
