@@ -193,6 +193,9 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 			return nil, err
 		case waited && a.req.Recent && !conn.raw.usedLately(), !conn.mayBegin():
 			pool.release(conn)
+			if err := calm(ctx, tries-maxTries); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		a.hop.take(conn.raw)
@@ -212,6 +215,22 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		if w.wrote.Load() || !kept && tries > maxTries || ctx.Err() != nil {
 			return nil, a.unanswered(err, kept)
 		}
+	}
+}
+
+// calm waits before a request looks for a connection for the nth time: a target that
+// permits no request on any would make it open one after the other.
+func calm(ctx context.Context, n int) error {
+	if n <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(min(10*time.Millisecond<<min(n, 7), time.Second))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -297,3 +297,32 @@ func TestHTTP2_NoStreamsPermitted(t *testing.T) {
 		t.Errorf("%d requests opened %d connections", requests, n)
 	}
 }
+
+// A target that permits no stream as soon as one is reserved makes a request open few
+// connections, too, and ask seldom whether it may be sent.
+func TestHTTP2_StreamsTakenBackAtOnce(t *testing.T) {
+	var conns, asked atomic.Int64
+	url := framing(t, func(f *framer) {
+		conns.Add(1)
+		_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 100})
+	}, func(f *framer, frame http2.Frame) {
+		if _, acked := frame.(*http2.SettingsFrame); acked && !f.limited.Swap(true) {
+			_ = f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
+		}
+	})
+	c := newClientOf(t, true)
+	r := get(url)
+	r.Timeout = time.Second
+	r.Leave = func() bool {
+		asked.Add(1)
+		time.Sleep(10 * time.Millisecond) // for the settings to arrive over loopback
+		return true
+	}
+	out := c.Do(t.Context(), r)
+	if f := out.Failure; f == nil || f.Kind != job.KindTimeout && f.Kind != job.KindClosed {
+		t.Errorf("got %+v", out)
+	}
+	if conns.Load() > 20 || asked.Load() > 20 {
+		t.Errorf("%d connections were opened, the question was asked %d times", conns.Load(), asked.Load())
+	}
+}

@@ -132,7 +132,6 @@ func TestWorkflows_ThatTrustStrangersAreFound(t *testing.T) {
 	}
 }
 
-// Images of others are pinned by digest, beside the tag that says which version it is.
 // TestWorkflows_PublishWhatAllOthersPassed: nothing is published before each job that only
 // reads has succeeded.
 func TestWorkflows_PublishWhatAllOthersPassed(t *testing.T) {
@@ -158,6 +157,7 @@ func TestWorkflows_PublishWhatAllOthersPassed(t *testing.T) {
 	}
 }
 
+// Images of others are pinned by digest, beside the tag that says which version it is.
 func TestImages_ArePinned(t *testing.T) {
 	t.Parallel()
 	own := regexp.MustCompile(`ghcr\.io/punctual-dev/punctual:`)
