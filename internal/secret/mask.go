@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -116,8 +117,8 @@ func (m *mask) outcome(o job.Outcome) job.Outcome {
 	return o
 }
 
-// withoutCoded returns an outcome without the body of a response in a content coding,
-// in which values can't be found.
+// withoutCoded returns an outcome without the body of a response in a content coding or
+// a charset in which values can't be found.
 func withoutCoded(o job.Outcome) job.Outcome {
 	if o.Response != nil && isCoded(o.Response.Header) {
 		o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Withheld: true}
@@ -125,16 +126,36 @@ func withoutCoded(o job.Outcome) job.Outcome {
 	return o
 }
 
-// isCoded reports whether a response has a content coding.
+// isCoded reports whether a response has a content coding, or a charset in which ASCII is
+// not spelled as ASCII. Many frameworks use the one that a request's Accept names.
 func isCoded(h http.Header) bool {
 	for name, values := range h {
-		if !strings.EqualFold(name, "Content-Encoding") {
-			continue
-		}
-		for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
-			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+		switch strings.ToLower(name) {
+		case "content-encoding":
+			for coding := range strings.SplitSeq(strings.Join(values, ","), ",") {
+				if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+					return true
+				}
+			}
+		case "content-type":
+			if slices.ContainsFunc(values, hasOtherCharset) {
 				return true
 			}
+		}
+	}
+	return false
+}
+
+// keepsASCII matches the charsets in use on the web that contain ASCII.
+var keepsASCII = regexp.MustCompile(`^(utf-?8|(us-)?ascii|iso-?8859-?\d+|windows-\d+|cp125\d|latin\d|koi8-[ru]|gb(k|2312|18030)|big5|euc-?(jp|kr|cn)|shift[-_]jis)$`)
+
+// hasOtherCharset reports whether a Content-Type names a charset that may not contain
+// ASCII.
+func hasOtherCharset(contentType string) bool {
+	for part := range strings.SplitSeq(strings.ToLower(contentType), ";") {
+		name, charset, _ := strings.Cut(part, "=")
+		if strings.TrimSpace(name) == "charset" && !keepsASCII.MatchString(strings.Trim(charset, " \t\"'")) {
+			return true
 		}
 	}
 	return false

@@ -94,3 +94,19 @@ func BenchmarkMask_HeaderNameFullOfValues(b *testing.B) {
 		m.text(name)
 	}
 }
+
+// A charset that spells ASCII otherwise hides values as a content coding does.
+func TestMask_FindsNothingInOtherCharsets(t *testing.T) {
+	for contentType, coded := range map[string]bool{
+		"": false, "text/plain": false, "application/json; charset=utf-8": false, `text/html; Charset="UTF-8"; a=b`: false,
+		"text/plain;charset=ISO-8859-1": false, "text/plain; charset=windows-1252": false, "text/plain; charset=Shift_JIS": false,
+		"text/plain;charset=UTF-16": true, `text/plain; charset="utf-16le"`: true, "text/plain; a=b; CHARSET = UTF-32": true,
+		"text/plain; charset=IBM037": true, "text/plain; charset=utf-7": true, "text/plain; charset=": true,
+		"text/plain; charset=utf-8; charset=utf-16": true,
+	} {
+		o := job.Outcome{Response: &job.Response{Status: 200, Header: http.Header{"Content-type": {contentType}}, Body: []byte("x")}}
+		if got := withoutCoded(o).Response; got.Withheld != coded || len(got.Body) == 0 != coded {
+			t.Errorf("%q: %+v", contentType, got)
+		}
+	}
+}

@@ -1817,7 +1817,7 @@ export type Base64Marker = "base64";
 
 /**
  * There when `body` is null because it is not kept: the request had secrets or
- * `X-Punctual-Complete`, and the response a content coding, in which these can't
+ * `X-Punctual-Complete`, and the response a content coding or charset in which these can't
  * be masked.
  */
 export type WithheldMarker = true;

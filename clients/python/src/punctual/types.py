@@ -2208,7 +2208,7 @@ SentEncoding = Literal["base64"]
 Base64Marker = Literal["base64"]
 
 # There when `body` is null because it is not kept: the request had secrets or
-# `X-Punctual-Complete`, and the response a content coding, in which these can't
+# `X-Punctual-Complete`, and the response a content coding or charset in which these can't
 # be masked.
 WithheldMarker = Literal[True]
 
