@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,12 +56,16 @@ func (w *world) changeSchedule(owner job.Owner, id uuid.UUID, change func(*job.S
 
 func schedulesValues(w *world) {
 	n := w.recurring(w.owner, w.ahead())
-	w.insertOne(n)
+	n.Job.Hidden = job.Hidden{Body: "enc1:abc:AA==", Headers: "plain:e30=", Secrets: []string{"a", "b"}}
+	n.Schedule.Hidden = n.Job.Hidden
+	run := w.get(w.insertOne(n))
+	w.same("what is hidden of the run", fmt.Sprint(run.Hidden), fmt.Sprint(n.Job.Hidden))
 	want := *n.Schedule
-	for _, values := range []struct{ state, previous string }{
-		{`{"sent":12345678901234567890,"b":1.10,"a":"\u0000"}`, `[1,null,"x"]`}, {`{}`, `null`}, {`{"ä":"👩‍👧"}`, `""`}, {``, ``},
+	for _, values := range []struct{ state, previous, hidden string }{
+		{state: `{"sent":12345678901234567890,"b":1.10,"a":"\u0000"}`, previous: `[1,null,"x"]`}, {state: `{}`, previous: `null`},
+		{state: `{}`, previous: `"[redacted]"`, hidden: "enc1:abc:AA=="}, {state: `{"ä":"👩‍👧"}`, previous: `""`}, {},
 	} {
-		want.State, want.Previous = rawjson.Value(values.state), rawjson.Value(values.previous)
+		want.State, want.Previous, want.HiddenPrevious = rawjson.Value(values.state), rawjson.Value(values.previous), values.hidden
 		if values.state == "" {
 			want.State, want.Previous = nil, nil
 		}
@@ -70,7 +75,7 @@ func schedulesValues(w *world) {
 			want.DisabledAt = time.Time{}
 		}
 		got := w.changeSchedule(w.owner, want.ID, func(s *job.Schedule) {
-			s.State, s.Previous, s.Epoch, s.DisabledAt = want.State, want.Previous, want.Epoch, want.DisabledAt
+			s.State, s.Previous, s.HiddenPrevious, s.Epoch, s.DisabledAt = want.State, want.Previous, want.HiddenPrevious, want.Epoch, want.DisabledAt
 		})
 		w.same("the schedule given back", showSchedule(got), showSchedule(&want))
 		w.same("the schedule read", showSchedule(w.schedule(w.owner, want.ID)), showSchedule(&want))
