@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"internal/outbox":           {"internal/rawjson"},
 	"internal/operation":        {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
 	"internal/operator":         {},
+	"internal/importer":         {"internal/crontab", "internal/rawjson", "internal/yamljson"},
 	"internal/job":              {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/retry", "internal/schedule"},
 	"internal/service":          {"internal/admission", "internal/alert", "internal/alert/consent", "internal/audit", "internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle", "internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/store"},
 	"internal/metrics":          {},

@@ -86,9 +86,15 @@ punctual secrets set github < token.txt`,
 	"apply":              "punctual apply -f schedules/ --prune",
 	"rehearse": `punctual rehearse -f schedules/ --from 2027-03-27 --to 2027-03-29
 punctual rehearse --outage 2027-01-01T02:00:00Z/4h --duration nightly-report:25m`,
-	"lint":           "punctual lint schedules/ --ignore either_day",
-	"export":         "punctual export --owner my-repository --format yaml > schedules.yaml",
-	"import crontab": "crontab -l | punctual import crontab - --zone Europe/Berlin --dry-run",
+	"lint":              "punctual lint schedules/ --ignore either_day",
+	"export":            "punctual export --owner my-repository --format yaml > schedules.yaml",
+	"import crontab":    "crontab -l | punctual import crontab - --zone Europe/Berlin --dry-run",
+	"import kubernetes": "kubectl get cronjobs -o yaml | punctual import kubernetes - --zone UTC --dry-run",
+	"import vercel":     "punctual import vercel vercel.json --base-url https://app.example.com",
+	"import github":     "punctual import github .github/workflows/nightly.yml --workflow acme/app/nightly.yml",
+	"import google":     "gcloud scheduler jobs list --format=json | punctual import google -",
+	"import aws":        "aws scheduler get-schedule --name nightly | punctual import aws - --target arn:aws:lambda:eu-west-1:1:function:f=https://example.com/f",
+	"import systemd":    "systemctl cat nightly.timer nightly.service | punctual import systemd -",
 	"api": `punctual api GET account
 punctual api POST /api/jobs -f url=https://example.com/hook -f schedule_in=30
 punctual api PUT limits/stripe --input limit.json`,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -28,6 +29,9 @@ type Entry struct {
 	Schedule rawjson.Value
 	// Err says why the line can't be converted.
 	Err error
+	// Zone is the time zone of the line's times; Method and URL are of its request. Empty
+	// if the line can't be converted.
+	Zone, Method, URL string
 }
 
 // Limits of a crontab.
@@ -57,7 +61,7 @@ func Parse(text []byte, o Options) ([]Entry, error) {
 			return nil, fmt.Errorf("the crontab has more than %d commands; split it", MaxEntries)
 		}
 		e := Entry{Line: i + 1, Text: line}
-		e.Schedule, e.Err = p.schedule(line)
+		e.Err = p.schedule(line, &e)
 		entries = append(entries, e)
 	}
 	return entries, nil
@@ -86,24 +90,65 @@ func (p *parser) assign(name, value string) {
 }
 
 // schedule converts a line.
-func (p *parser) schedule(line string) (rawjson.Value, error) {
+func (p *parser) schedule(line string, e *Entry) error {
 	cron, command, err := p.split(line)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	words, err := p.words(command)
+	words, jitter, err := p.words(command)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r, err := read(words)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	members := []rawjson.Member{{Name: "key", Value: rawjson.Quote(p.key(r))}, {Name: "cron", Value: rawjson.Quote(cron)}}
-	if p.zone != "" && p.zone != "UTC" {
-		members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(p.zone)})
+	e.Zone, e.Method, e.URL = p.zone, r.verb(), r.url
+	if e.Zone == "" {
+		e.Zone = "UTC"
 	}
-	return rawjson.Object(append(members, r.members()...)), nil
+	e.Schedule = scheduleOf(p.key(r), cron, p.zone, jitter, r)
+	return nil
+}
+
+// scheduleOf returns the fields of a schedule.
+func scheduleOf(key, cron, zone string, jitter int, r *request) rawjson.Value {
+	members := []rawjson.Member{{Name: "key", Value: rawjson.Quote(key)}, {Name: "cron", Value: rawjson.Quote(cron)}}
+	if zone != "" && zone != "UTC" {
+		members = append(members, rawjson.Member{Name: "timezone", Value: rawjson.Quote(zone)})
+	}
+	if jitter > 0 {
+		members = append(members, rawjson.Member{Name: "jitter", Value: rawjson.Value(strconv.Itoa(jitter))})
+	}
+	return rawjson.Object(append(members, r.members()...))
+}
+
+// Command is a command that a program runs at a time.
+type Command struct {
+	Cron, Zone string
+	// Words are the program and its arguments or, if Shell is set, the text for a shell.
+	Words []string
+	Shell string
+}
+
+// Convert returns the schedule, with a key, that sends the request of a command.
+func (c *Command) Convert(key string) (Entry, error) {
+	p := parser{variables: map[string]string{}, keys: map[string]int{}}
+	words, jitter := c.Words, 0
+	if c.Shell != "" {
+		var err error
+		if words, jitter, err = p.shell(c.Shell); err != nil {
+			return Entry{}, err
+		}
+	}
+	if len(words) == 0 {
+		return Entry{}, errors.New("has no command")
+	}
+	r, err := read(words)
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Schedule: scheduleOf(key, c.Cron, c.Zone, jitter, r), Zone: c.Zone, Method: r.verb(), URL: r.url}, nil
 }
 
 // split returns the cron expression and the command of a line.
@@ -122,6 +167,9 @@ func (p *parser) split(line string) (cron, command string, err error) {
 		_, rest, _ = cutSpace(rest)
 	}
 	cron = strings.Join(times, " ")
+	if same := synonyms[strings.ToLower(cron)]; same != "" {
+		cron = same
+	}
 	switch {
 	case rest == "":
 		return "", "", errors.New("is neither a variable nor a time with a command")
@@ -130,6 +178,9 @@ func (p *parser) split(line string) (cron, command string, err error) {
 	}
 	return cron, rest, nil
 }
+
+// synonyms are names of times that the service knows by another name.
+var synonyms = map[string]string{"@midnight": "@daily", "@annually": "@yearly"}
 
 // cutSpace returns the first word and what follows the white space after it.
 func cutSpace(s string) (word, rest string, found bool) {

@@ -71,16 +71,20 @@ func (r *request) moveToQuery() error {
 	return nil
 }
 
+// verb returns the request's method, in upper case.
+func (r *request) verb() string {
+	switch {
+	case r.method != "":
+		return strings.ToUpper(r.method)
+	case r.body != nil:
+		return "POST"
+	}
+	return "GET"
+}
+
 // members returns the request's fields.
 func (r *request) members() []rawjson.Member {
-	method := strings.ToUpper(r.method)
-	if method == "" {
-		method = "GET"
-		if r.body != nil {
-			method = "POST"
-		}
-	}
-	members := []rawjson.Member{{Name: "method", Value: rawjson.Quote(method)}, {Name: "url", Value: rawjson.Quote(r.url)}}
+	members := []rawjson.Member{{Name: "method", Value: rawjson.Quote(r.verb())}, {Name: "url", Value: rawjson.Quote(r.url)}}
 	add := func(name string, v rawjson.Value) { members = append(members, rawjson.Member{Name: name, Value: v}) }
 	if r.body != nil && !r.has("content-type") {
 		r.header("content-type", "application/x-www-form-urlencoded")

@@ -3,6 +3,9 @@ package crontab
 import (
 	"errors"
 	"fmt"
+	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -11,11 +14,63 @@ import (
 
 // words returns the words of the command, as bash passes them to a program: what
 // other shells read differently, such as &>, does not change the request.
-func (p *parser) words(command string) ([]string, error) {
-	command, err := unescape(command)
-	if err != nil {
-		return nil, err
+//
+// A sleep of a random time before the command becomes jitter, in seconds. flock is left
+// out, because runs of one schedule never overlap.
+func (p *parser) words(command string) (words []string, jitter int, err error) {
+	if command, err = unescape(command); err != nil {
+		return nil, 0, err
 	}
+	return p.shell(command)
+}
+
+// shell is words for a command without escapes of a crontab.
+func (p *parser) shell(command string) (words []string, jitter int, err error) {
+	if m := randomSleep.FindStringSubmatch(command); m != nil {
+		if jitter, err = strconv.Atoi(m[1]); err != nil {
+			return nil, 0, errors.New("sleeps for too long before the request")
+		}
+		command = m[2]
+	}
+	if words, err = p.simpleWords(command); err != nil {
+		return nil, 0, err
+	}
+	if path.Base(words[0]) != "flock" {
+		return words, jitter, nil
+	}
+	words, inner, err := unlocked(words[1:])
+	if err == nil && inner != "" {
+		words, err = p.simpleWords(inner)
+	}
+	return words, jitter, err
+}
+
+// randomSleep matches a random sleep before a command.
+var randomSleep = regexp.MustCompile(`^\s*(?:/usr)?(?:/bin/)?sleep\s+"?\$\(\(\s*\$?RANDOM\s*%\s*([0-9]{1,5})\s*\)\)s?"?\s*(?:;|&&)\s*(.*)$`)
+
+// unlocked returns the command that flock runs, as words or as the text for a shell.
+func unlocked(words []string) (rest []string, shell string, err error) {
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
+		case word == "-w" || word == "-E" || word == "--timeout" || word == "--conflict-exit-code":
+			i++
+		case strings.HasPrefix(word, "-"):
+		default: // the file
+			rest = words[i+1:]
+			if len(rest) == 2 && (rest[0] == "-c" || rest[0] == "--command") {
+				return nil, rest[1], nil
+			}
+			if len(rest) == 0 {
+				return nil, "", errors.New("runs flock without a command")
+			}
+			return rest, "", nil
+		}
+	}
+	return nil, "", errors.New("runs flock without a file")
+}
+
+// simpleWords returns the words of a simple command.
+func (p *parser) simpleWords(command string) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
 	if err != nil {
 		return nil, fmt.Errorf("can't be read as a shell command: %s", strings.TrimSpace(err.Error()))

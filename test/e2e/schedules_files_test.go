@@ -234,6 +234,7 @@ func TestCommandImport_ConvertsARealCrontab(t *testing.T) {
 		wantSaid(t, got, 1, said)
 	}
 	wantSaid(t, client(t, a, "import", "crontab", file), 1, "14 unchanged")
+	wantSaid(t, client(t, a, "import", "crontab", file, "--zone", "Europe/Berlin", "--dry-run"), 1, "Europe/Berlin")
 	byURL := map[string]harness.JSON{}
 	for _, s := range a.Get("/api/schedules?limit=100").Data().Items() {
 		byURL[s.Get("args.url").Str()] = s

@@ -1,0 +1,83 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/punctual-dev/punctual/internal/crontab"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/yamljson"
+)
+
+// GitHub reads a workflow with the trigger schedule, whose times are in UTC. The schedule
+// starts it through its trigger workflow_dispatch, with the secret github as token.
+// Options.Repository is OWNER/NAME/FILE.yml or OWNER/NAME, with the workflow's name.
+func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
+	if len(text) > MaxBytes {
+		return nil, errLarge
+	}
+	documents, err := yamljson.Documents(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(documents) != 1 {
+		return nil, errors.New("the file is no workflow")
+	}
+	var workflow struct {
+		On json.RawMessage
+	}
+	if err := json.Unmarshal(documents[0], &workflow); err != nil {
+		return nil, fmt.Errorf("the file is no workflow: %w", err)
+	}
+	var triggers struct {
+		Schedule         []struct{ Cron, Timezone string }
+		WorkflowDispatch *json.RawMessage `json:"workflow_dispatch"`
+	}
+	if json.Unmarshal(workflow.On, &triggers) != nil || len(triggers.Schedule) == 0 {
+		return nil, nil // it has other triggers only
+	}
+	repository, file := path.Split(o.Repository)
+	if path.Ext(file) == "" || repository == "" {
+		return nil, errors.New("--workflow must name the repository and the file, as in OWNER/NAME/nightly.yml")
+	}
+	dispatched := rawjson.Get(rawjson.Get(documents[0], "on"), "workflow_dispatch") != nil
+	at := &lines{text: text}
+	var entries []crontab.Entry
+	for i, s := range triggers.Schedule {
+		line := at.of(s.Cron)
+		expr, err := fiveFields(s.Cron)
+		switch {
+		case err != nil:
+		case !dispatched:
+			err = errors.New("belongs to a workflow without the trigger workflow_dispatch, by which a request starts it; add it")
+		default:
+			err = unionOfDays(expr)
+		}
+		if err != nil {
+			entries = append(entries, refused(line, s.Cron, err))
+			continue
+		}
+		ref := o.Ref
+		if ref == "" {
+			ref = "main"
+		}
+		zone := s.Timezone
+		if zone == "" {
+			zone = "UTC"
+		}
+		url := "https://api.github.com/repos/" + path.Clean(repository) + "/actions/workflows/" + file + "/dispatches"
+		f := fields{}
+		f.text("key", fmt.Sprintf("github:%s#%d", o.Repository, i+1))
+		f.text("cron", expr)
+		f.zone(zone)
+		f.text("method", "POST")
+		f.text("url", url)
+		f.raw("headers", `{"authorization":"Bearer {{secret.github}}","accept":"application/vnd.github+json"}`)
+		f.raw("body", string(rawjson.Object([]rawjson.Member{{Name: "ref", Value: rawjson.Quote(ref)}})))
+		f.raw("metadata", "false")
+		entries = append(entries, crontab.Entry{Line: line, Text: s.Cron, Schedule: rawjson.Object(f), Zone: zone, Method: "POST", URL: url})
+	}
+	return entries, nil
+}

@@ -1,0 +1,144 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/crontab"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Options are what files of some systems don't say.
+type Options struct {
+	// Zone is that of times without one, where it depends on a machine; "" if it is
+	// unknown.
+	Zone string
+	// BaseURL is where the paths of vercel.json are served.
+	BaseURL string
+	// Repository (OWNER/NAME) and Ref are where the workflows of GitHub run.
+	Repository, Ref string
+	// Targets are the URLs of the targets that AWS names by ARN.
+	Targets map[string]string
+	// Now is when the schedules are created.
+	Now time.Time
+}
+
+// Importer reads the files of one system.
+type Importer struct {
+	Name string
+	// Parse returns the entries of a file in their order. Its error is that the file
+	// can't be read.
+	Parse func(text []byte, o Options) ([]crontab.Entry, error)
+}
+
+// Importers are all importers, beside that of crontabs.
+var Importers = []Importer{
+	{"kubernetes", Kubernetes},
+	{"vercel", Vercel},
+	{"github", GitHub},
+	{"google", Google},
+	{"aws", AWS},
+	{"systemd", Systemd},
+}
+
+// MaxBytes is the size of the largest file that is read.
+const MaxBytes = 8 << 20
+
+var errLarge = fmt.Errorf("the file has more than %d bytes; split it", MaxBytes)
+
+// lines finds the lines of values in a text, in order.
+type lines struct {
+	text []byte
+	from int
+}
+
+// of returns the line of the next place at which one of the texts stands, from 1; 1 if it
+// is not found.
+func (l *lines) of(texts ...string) int {
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		if i := bytes.Index(l.text[l.from:], []byte(text)); i >= 0 {
+			l.from += i
+			line := 1 + bytes.Count(l.text[:l.from], []byte("\n"))
+			l.from += len(text)
+			return line
+		}
+	}
+	return 1 + bytes.Count(l.text[:l.from], []byte("\n"))
+}
+
+// refused returns the entry of what can't be imported.
+func refused(line int, text string, err error) crontab.Entry {
+	return crontab.Entry{Line: line, Text: text, Err: err}
+}
+
+// fields are the members of a schedule.
+type fields []rawjson.Member
+
+func (f *fields) text(name, value string) {
+	if value != "" {
+		*f = append(*f, rawjson.Member{Name: name, Value: rawjson.Quote(value)})
+	}
+}
+
+func (f *fields) raw(name, value string) {
+	*f = append(*f, rawjson.Member{Name: name, Value: rawjson.Value(value)})
+}
+
+// zone adds a time zone unless it is UTC.
+func (f *fields) zone(name string) {
+	if name != "" && name != "UTC" && name != "Etc/UTC" {
+		f.text("timezone", name)
+	}
+}
+
+func readJSON(text []byte, into any) error {
+	if len(text) > MaxBytes {
+		return errLarge
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the file is not the JSON that is expected: %w", err)
+	}
+	return nil
+}
+
+// fiveFields returns an expression if it has five fields; other notations would need a
+// conversion.
+func fiveFields(expr string) (string, error) {
+	words := strings.Fields(expr)
+	if len(words) == 1 && strings.HasPrefix(words[0], "@") {
+		switch strings.ToLower(words[0]) {
+		case "@hourly", "@daily", "@weekly", "@monthly", "@yearly":
+			return strings.ToLower(words[0]), nil
+		case "@midnight":
+			return "@daily", nil
+		case "@annually":
+			return "@yearly", nil
+		}
+	}
+	if len(words) != 5 {
+		return "", fmt.Errorf("has the time %q, which is no cron expression of five fields", expr)
+	}
+	return strings.Join(words, " "), nil
+}
+
+// unionOfDays refuses an expression that restricts both days with a step of *, which this
+// service reads as in Vixie cron: such a field does not restrict, and both must match.
+func unionOfDays(expr string) error {
+	words := strings.Fields(expr)
+	if len(words) != 5 {
+		return nil
+	}
+	stepped := func(word string) bool { return len(word) > 1 && word[0] == '*' }
+	free := func(word string) bool { return word == "*" || word == "?" }
+	if stepped(words[2]) && !free(words[4]) || stepped(words[4]) && !free(words[2]) {
+		return errors.New("restricts the day of the month and the day of the week, one of them with a step: either is enough there, both must match here; write the days out")
+	}
+	return nil
+}

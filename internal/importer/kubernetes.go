@@ -1,0 +1,145 @@
+package importer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/crontab"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/yamljson"
+)
+
+// cronJob is what a CronJob of batch/v1 says.
+type cronJob struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Items    []cronJob // of a list
+	Spec     struct {
+		Schedule, TimeZone      string
+		Suspend                 bool
+		StartingDeadlineSeconds *int64
+		JobTemplate             struct {
+			Spec struct {
+				Template struct {
+					Spec struct {
+						Containers []container
+					}
+				}
+			}
+		}
+	}
+}
+
+type container struct {
+	Command, Args []string
+	Env           []struct {
+		Name, Value string
+		ValueFrom   json.RawMessage
+	}
+}
+
+// Kubernetes reads CronJobs, as YAML or JSON, whose container runs curl or wget.
+func Kubernetes(text []byte, o Options) ([]crontab.Entry, error) {
+	if len(text) > MaxBytes {
+		return nil, errLarge
+	}
+	documents, err := yamljson.Documents(text)
+	if err != nil {
+		return nil, err
+	}
+	at := &lines{text: text}
+	var entries []crontab.Entry
+	for _, document := range documents {
+		var j cronJob
+		if err := json.Unmarshal(document, &j); err != nil {
+			return nil, fmt.Errorf("the file has a document that is no Kubernetes object: %w", err)
+		}
+		for _, one := range append([]cronJob{j}, j.Items...) {
+			if one.Kind != "CronJob" {
+				continue
+			}
+			line := at.of("name: "+one.Metadata.Name, `"`+one.Metadata.Name+`"`, one.Metadata.Name)
+			e, err := one.entry(o)
+			if err != nil {
+				e = refused(line, one.Metadata.Name, err)
+			}
+			e.Line, e.Text = line, one.Metadata.Name
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
+	zone := j.Spec.TimeZone
+	if zone == "" {
+		zone = o.Zone
+	}
+	containers := j.Spec.JobTemplate.Spec.Template.Spec.Containers
+	switch {
+	case j.Spec.Suspend:
+		return e, errors.New("is suspended")
+	case zone == "":
+		return e, errors.New("has no timeZone; --zone must name that of the cluster's controller manager, which usually is UTC")
+	case len(containers) != 1:
+		return e, errors.New("has several containers; a schedule sends one request")
+	}
+	expr, err := fiveFields(j.Spec.Schedule)
+	if err == nil {
+		err = unionOfDays(expr)
+	}
+	if err != nil {
+		return e, err
+	}
+	words, err := containers[0].words()
+	if err != nil {
+		return e, err
+	}
+	key := "k8s:" + j.Metadata.Name
+	if j.Metadata.Namespace != "" {
+		key = "k8s:" + j.Metadata.Namespace + "/" + j.Metadata.Name
+	}
+	command := crontab.Command{Cron: expr, Zone: zone, Words: words}
+	if len(words) == 3 && words[1] == "-c" && shells[words[0]] {
+		command.Words, command.Shell = nil, words[2]
+	}
+	if e, err = command.Convert(key); err != nil {
+		return e, err
+	}
+	if d := j.Spec.StartingDeadlineSeconds; d != nil {
+		e.Schedule = rawjson.Object(append(rawjson.Members(e.Schedule), rawjson.Member{Name: "expires_in", Value: rawjson.Value(strconv.FormatInt(*d, 10))}))
+	}
+	return e, nil
+}
+
+var shells = map[string]bool{"sh": true, "/bin/sh": true, "bash": true, "/bin/bash": true}
+
+// reference matches what Kubernetes replaces by a variable.
+var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
+
+// words returns the command with its arguments, in which the container's own variables are
+// replaced.
+func (c *container) words() (words []string, err error) {
+	values := map[string]string{}
+	for _, v := range c.Env {
+		if v.ValueFrom == nil {
+			values[v.Name] = v.Value
+		}
+	}
+	if len(c.Command) == 0 {
+		return nil, errors.New("has no command: what its image runs is unknown")
+	}
+	for _, word := range append(append([]string{}, c.Command...), c.Args...) {
+		words = append(words, reference.ReplaceAllStringFunc(word, func(found string) string {
+			value, known := values[found[2:len(found)-1]]
+			if !known {
+				err = fmt.Errorf("uses the variable %s, which the CronJob does not set", found)
+			}
+			return value
+		}))
+	}
+	return words, err
+}

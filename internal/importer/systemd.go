@@ -1,0 +1,208 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/crontab"
+)
+
+// unit is a unit file of systemd.
+type unit struct {
+	name   string // "" if it is not known
+	line   int    // of [Timer] or [Service]
+	values map[string][]string
+	lines  map[string]int
+}
+
+// Systemd reads timers with their services, one after the other, as
+// systemctl cat NAME.timer NAME.service prints them.
+func Systemd(text []byte, o Options) ([]crontab.Entry, error) {
+	if len(text) > MaxBytes {
+		return nil, errLarge
+	}
+	timers, services := units(string(text))
+	var entries []crontab.Entry
+	for _, t := range timers {
+		for _, calendar := range t.values["OnCalendar"] {
+			line, name := t.lines["OnCalendar"], strings.TrimSuffix(t.name, ".timer")
+			e, err := t.entry(services, calendar, name, len(entries)+1, o)
+			if err != nil {
+				e = refused(line, calendar, err)
+			}
+			e.Line, e.Text = line, calendar
+			entries = append(entries, e)
+		}
+		if len(t.values["OnCalendar"]) == 0 {
+			entries = append(entries, refused(t.line, t.name, errors.New("is a timer without OnCalendar, which counts from the boot or the last run")))
+		}
+	}
+	return entries, nil
+}
+
+// units returns the timers and services of a text.
+func units(text string) (timers, services []*unit) {
+	name := ""
+	var current *unit
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "# /"):
+			name = path.Base(line)
+		case line == "" || line[0] == '#' || line[0] == ';':
+		case line[0] == '[':
+			current = &unit{name: name, line: i + 1, values: map[string][]string{}, lines: map[string]int{}}
+			switch line {
+			case "[Timer]":
+				timers = append(timers, current)
+			case "[Service]":
+				services = append(services, current)
+			}
+		case current != nil:
+			key, value, _ := strings.Cut(line, "=")
+			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+			if value == "" {
+				current.values[key] = nil // an empty one forgets those before
+				continue
+			}
+			current.values[key] = append(current.values[key], value)
+			current.lines[key] = i + 1
+		}
+	}
+	return timers, services
+}
+
+func (t *unit) entry(services []*unit, calendar, name string, number int, o Options) (e crontab.Entry, err error) {
+	expr, zone, err := cronOfCalendar(calendar)
+	if err != nil {
+		return e, err
+	}
+	if zone == "" {
+		zone = o.Zone
+	}
+	if zone == "" {
+		return e, errors.New("has no time zone; --zone must name that of its machine")
+	}
+	want := name + ".service"
+	if u := t.values["Unit"]; u != nil {
+		want = u[len(u)-1]
+	}
+	i := slices.IndexFunc(services, func(s *unit) bool { return s.name == want || s.name == "" && len(services) == 1 })
+	if i < 0 {
+		return e, fmt.Errorf("starts %s, which is not in the file", want)
+	}
+	start := services[i].values["ExecStart"]
+	if len(start) != 1 {
+		return e, errors.New("runs no command or several; a schedule sends one request")
+	}
+	if name == "" {
+		name = "timer-" + strconv.Itoa(number)
+	}
+	command := crontab.Command{Cron: expr, Zone: zone, Shell: strings.TrimLeft(start[0], "-@:+!")}
+	return command.Convert("systemd:" + name + "#" + strconv.Itoa(number))
+}
+
+// calendars are the names of times.
+var calendars = map[string]string{
+	"minutely": "* * * * *", "hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * 1", "monthly": "0 0 1 * *",
+	"yearly": "0 0 1 1 *", "annually": "0 0 1 1 *", "quarterly": "0 0 1 1,4,7,10 *", "semiannually": "0 0 1 1,7 *",
+}
+
+var zoneWord = regexp.MustCompile(`^(UTC|[A-Z][A-Za-z_]+/[A-Za-z_/+-]+)$`)
+
+// cronOfCalendar returns the cron expression and the zone of a time as systemd.time(7)
+// describes it: DAYS YEAR-MONTH-DAY HOUR:MINUTE:SECOND ZONE.
+func cronOfCalendar(text string) (expr, zone string, err error) {
+	words := strings.Fields(text)
+	if n := len(words); n > 1 && zoneWord.MatchString(words[n-1]) {
+		zone, words = words[n-1], words[:n-1]
+	}
+	if len(words) == 1 && calendars[strings.ToLower(words[0])] != "" {
+		return calendars[strings.ToLower(words[0])], zone, nil
+	}
+	weekday, month, day, clock := "*", "*", "*", "00:00:00"
+	for _, word := range words {
+		switch {
+		case strings.Contains(word, ":"):
+			clock = word
+		case strings.Contains(word, "-") && !isLetter(word[0]):
+			parts := strings.Split(word, "-")
+			if len(parts) == 3 && parts[0] != "*" {
+				return "", "", fmt.Errorf("is restricted to the years %s", parts[0])
+			}
+			if len(parts) == 2 {
+				parts = append([]string{"*"}, parts...)
+			}
+			if len(parts) != 3 {
+				return "", "", fmt.Errorf("has the date %s, which can't be read", word)
+			}
+			month, day = parts[1], parts[2]
+		case isLetter(word[0]):
+			weekday = strings.ReplaceAll(word, "..", "-")
+		default:
+			return "", "", fmt.Errorf("has %q, which can't be read", word)
+		}
+	}
+	parts := strings.Split(clock, ":")
+	if len(parts) == 3 && strings.Trim(parts[2], "0") != "" {
+		return "", "", fmt.Errorf("runs at second %s; cron expressions have minutes", parts[2])
+	}
+	if len(parts) < 2 || len(parts) > 3 {
+		return "", "", fmt.Errorf("has the time %s, which can't be read", clock)
+	}
+	if weekday != "*" && day != "*" {
+		return "", "", errors.New("restricts the day of the month and the day of the week: both must match there, either is enough here")
+	}
+	for _, field := range []string{month, day, parts[0], parts[1]} {
+		if strings.Contains(field, "~") || strings.Contains(field, ".") && !strings.Contains(field, "..") {
+			return "", "", fmt.Errorf("has %q, which cron expressions can't say", field)
+		}
+	}
+	return strings.Join([]string{cronField(parts[1]), cronField(parts[0]), cronField(day), cronField(month), cronWeekdays(weekday)}, " "), zone, nil
+}
+
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+
+// cronField writes a list of numbers as cron does: without leading zeros, ranges with -.
+func cronField(list string) string {
+	parts := strings.Split(strings.ReplaceAll(list, "..", "-"), ",")
+	for i, part := range parts {
+		begin, step, stepped := strings.Cut(part, "/")
+		ends := strings.Split(begin, "-")
+		for k, n := range ends {
+			if trimmed := strings.TrimLeft(n, "0"); trimmed != "" || n == "" || n == "*" {
+				ends[k] = trimmed
+			} else {
+				ends[k] = "0"
+			}
+		}
+		parts[i] = strings.Join(ends, "-")
+		if stepped {
+			parts[i] += "/" + step
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// cronWeekdays writes days of the week with three letters each.
+func cronWeekdays(list string) string {
+	if list == "*" {
+		return list
+	}
+	var b strings.Builder
+	letters := 0
+	for i := range len(list) {
+		if !isLetter(list[i]) {
+			letters = 0
+			b.WriteByte(list[i])
+		} else if letters++; letters <= 3 {
+			b.WriteByte(list[i] &^ 0x20)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,47 @@
+package importer
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/punctual-dev/punctual/internal/crontab"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+)
+
+// Vercel reads the cron jobs of a vercel.json. They are GET requests to paths of the
+// project, at times in UTC.
+func Vercel(text []byte, o Options) ([]crontab.Entry, error) {
+	var file struct {
+		Crons []struct{ Path, Schedule string }
+	}
+	if err := readJSON(text, &file); err != nil {
+		return nil, err
+	}
+	if o.BaseURL == "" {
+		return nil, errors.New("--base-url must say where the project is served, as in https://app.example.com")
+	}
+	at := &lines{text: text}
+	var entries []crontab.Entry
+	for _, c := range file.Crons {
+		line := at.of(`"` + c.Path + `"`)
+		expr, err := fiveFields(c.Schedule)
+		if err == nil {
+			err = unionOfDays(expr)
+		}
+		if err == nil && !strings.HasPrefix(c.Path, "/") {
+			err = errors.New("has a path that does not begin with /")
+		}
+		if err != nil {
+			entries = append(entries, refused(line, c.Path, err))
+			continue
+		}
+		url := strings.TrimSuffix(o.BaseURL, "/") + c.Path
+		f := fields{}
+		f.text("key", "vercel:"+c.Path)
+		f.text("cron", expr)
+		f.text("method", "GET")
+		f.text("url", url)
+		entries = append(entries, crontab.Entry{Line: line, Text: c.Path, Schedule: rawjson.Object(f), Zone: "UTC", Method: "GET", URL: url})
+	}
+	return entries, nil
+}
