@@ -17,6 +17,9 @@ type Account struct {
 	Limits           AccountLimits `json:"limits"`
 	Usage            AccountUsage  `json:"usage"`
 	RetentionSeconds *int64        `json:"retention_seconds"`
+	// SigningPublicKeys verify the signatures v1a of the account's requests, newest
+	// first; see NewVerifier.
+	SigningPublicKeys []string `json:"signing_public_keys"`
 }
 
 // AccountLimits are the limits of an account.

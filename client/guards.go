@@ -140,12 +140,19 @@ func (c *Client) DeleteAlert(ctx context.Context, name string) error {
 	return c.delete(ctx, "/api/alerts"+element(name))
 }
 
-// NewHeaderSecret has a Value or OAuth2, and the hosts it may be sent to.
+// NewHeaderSecret has the hosts that a secret may be sent to, and a Value or OAuth2 for
+// headers, a Certificate and a PrivateKey in PEM for Auth.MTLS, or an AccessKeyID and a
+// SecretAccessKey for Auth.AWS.
 type NewHeaderSecret struct {
-	Value  string   `json:"value,omitempty"`
-	Hosts  []string `json:"hosts"`
-	HTTP   bool     `json:"http,omitempty"` // targets of http may receive it, too
-	OAuth2 *OAuth2  `json:"oauth2,omitempty"`
+	Value           string   `json:"value,omitempty"`
+	Certificate     string   `json:"certificate,omitempty"`
+	PrivateKey      string   `json:"private_key,omitempty"`
+	AccessKeyID     string   `json:"access_key_id,omitempty"`
+	SecretAccessKey string   `json:"secret_access_key,omitempty"`
+	SessionToken    string   `json:"session_token,omitempty"`
+	Hosts           []string `json:"hosts"`
+	HTTP            bool     `json:"http,omitempty"` // targets of http may receive it, too
+	OAuth2          *OAuth2  `json:"oauth2,omitempty"`
 }
 
 // OAuth2 gets the secret's value as client credentials.
@@ -160,6 +167,7 @@ type OAuth2 struct {
 type HeaderSecret struct {
 	Name      string   `json:"name"`
 	Hosts     []string `json:"hosts"`
+	Kind      string   `json:"kind"` // value, certificate or access_key; "" if the service can't decrypt it
 	HTTP      bool     `json:"http,omitempty"`
 	CreatedAt Time     `json:"created_at"`
 	UpdatedAt Time     `json:"updated_at"`

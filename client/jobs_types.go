@@ -79,6 +79,7 @@ type JobRequest struct {
 	Dialect    map[string]any `json:"dialect,omitempty"`
 	Limits     []string       `json:"limits,omitempty"`
 	Completion *Completion    `json:"completion,omitempty"`
+	Auth       *Auth          `json:"auth,omitempty"`
 	// ExpiresIn counts from the due time; no attempt starts later.
 	ExpiresIn Duration `json:"expires_in,omitzero"`
 	// Redact has what is sent but never shown: body, response, headers, header:NAME.
@@ -256,4 +257,25 @@ type JobCounts struct {
 	// ended early.
 	Limit   int64 `json:"-"`
 	Partial bool  `json:"-"`
+}
+
+// Auth is how each request of a job proves who sends it. Set one member.
+type Auth struct {
+	OIDC *OIDCAuth `json:"oidc,omitempty"`
+	MTLS string    `json:"mtls,omitempty"` // the name of a secret with a certificate
+	AWS  *AWSAuth  `json:"aws,omitempty"`
+}
+
+// OIDCAuth sends a token that the service issues; see TokenVerifier. An empty Audience
+// is the origin of the job's URL.
+type OIDCAuth struct {
+	Audience string `json:"audience,omitempty"`
+	Email    string `json:"email,omitempty"`
+}
+
+// AWSAuth signs as AWS defines it (SigV4), with a secret that has an access key.
+type AWSAuth struct {
+	Secret  string `json:"secret"`
+	Service string `json:"service"`
+	Region  string `json:"region"`
 }

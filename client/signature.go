@@ -1,6 +1,7 @@
 package client
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -14,7 +15,7 @@ import (
 
 // Errors of Verifier.Verify.
 var (
-	// ErrSignature says that no signature is by one of the secrets.
+	// ErrSignature says that no signature is by one of the secrets or keys.
 	ErrSignature = errors.New("punctual: the signature is missing or wrong")
 	// ErrTimestamp says that the message is too old, or from the future.
 	ErrTimestamp = errors.New("punctual: the timestamp is outside of the tolerance")
@@ -24,7 +25,7 @@ var (
 const DefaultTolerance = 5 * time.Minute
 
 // maxSignatures bounds the signatures of one message that are looked at.
-const maxSignatures = 16
+const maxSignatures = 32
 
 // Verifier checks signatures as Standard Webhooks define them. It is safe for
 // concurrent use.
@@ -35,22 +36,32 @@ type Verifier struct {
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time
 
-	keys [][]byte
+	keys   [][]byte
+	public []ed25519.PublicKey
 }
 
-// NewVerifier returns a verifier for signing secrets, each "whsec_" and base64. While
-// a secret is being rotated, give both.
+// NewVerifier returns a verifier for signing secrets, each "whsec_" and base64, and
+// for public keys, each "whpk_" and base64. A public key, which [Client.GetAccount]
+// shows, can verify messages and not sign any. While a secret and with it a key is
+// being rotated, give both.
 func NewVerifier(secrets ...string) (*Verifier, error) {
 	if len(secrets) == 0 {
-		return nil, errors.New("punctual: a verifier needs a signing secret")
+		return nil, errors.New("punctual: a verifier needs a signing secret or a public key")
 	}
 	v := &Verifier{}
 	for i, secret := range secrets {
-		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) == 0 {
+		encoded, public := strings.CutPrefix(secret, "whpk_")
+		key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimPrefix(encoded, "whsec_"), "="))
+		switch {
+		case public && (err != nil || len(key) != ed25519.PublicKeySize):
+			return nil, fmt.Errorf("punctual: public key %d is not whpk_ and the base64 of %d bytes", i+1, ed25519.PublicKeySize)
+		case public:
+			v.public = append(v.public, key)
+		case err != nil || len(key) == 0:
 			return nil, fmt.Errorf("punctual: signing secret %d is not whsec_ and base64", i+1) // without the secret
+		default:
+			v.keys = append(v.keys, key)
 		}
-		v.keys = append(v.keys, key)
 	}
 	return v, nil
 }
@@ -87,21 +98,27 @@ func (v *Verifier) Verify(header http.Header, body []byte) (Signed, error) {
 	return Signed{ID: id, Timestamp: timestamp}, nil
 }
 
-// signedBy reports whether one of the signatures is by one of the keys. Each is
-// compared in constant time.
+// signedBy reports whether one of the signatures is by one of the keys. Those by
+// secrets are compared in constant time.
 func (v *Verifier) signedBy(signatures, prefix string, body []byte) bool {
 	found := false
 	for _, signature := range strings.SplitN(signatures, " ", maxSignatures) {
-		text, ok := strings.CutPrefix(signature, "v1,")
+		version, text, _ := strings.Cut(signature, ",")
 		given, err := base64.StdEncoding.DecodeString(text)
-		if !ok || err != nil {
-			continue
-		}
-		for _, key := range v.keys {
-			mac := hmac.New(sha256.New, key)
-			mac.Write([]byte(prefix))
-			mac.Write(body)
-			found = hmac.Equal(mac.Sum(nil), given) || found
+		switch {
+		case err != nil:
+		case version == "v1":
+			for _, key := range v.keys {
+				mac := hmac.New(sha256.New, key)
+				mac.Write([]byte(prefix))
+				mac.Write(body)
+				found = hmac.Equal(mac.Sum(nil), given) || found
+			}
+		case version == "v1a" && len(v.public) > 0:
+			message := append([]byte(prefix), body...)
+			for _, key := range v.public {
+				found = found || ed25519.Verify(key, message, given)
+			}
 		}
 	}
 	return found

@@ -15,6 +15,9 @@ import (
 type Options struct {
 	// Verifier checks signatures.
 	Verifier *client.Verifier
+	// Tokens, if not nil, also verifies the token that jobs with Auth.OIDC have, which
+	// callbacks and webhooks don't. Handlers check the account: see Claims.
+	Tokens *client.TokenVerifier
 	// MaxBody limits a request's body; 4 MiB if zero. A larger one is answered
 	// with 413.
 	MaxBody int64
@@ -63,6 +66,15 @@ func setDefault[T comparable](field *T, value T) {
 
 type contextKey struct{}
 
+type claimsKey struct{}
+
+// Claims returns what the token of a request says, if Options.Tokens verifies tokens;
+// else it is zero.
+func Claims(ctx context.Context) client.Claims {
+	claims, _ := ctx.Value(claimsKey{}).(client.Claims)
+	return claims
+}
+
 // Message returns what the signature of a request vouches for. It is for handlers
 // behind a receiver; for other requests it is zero.
 func Message(ctx context.Context) client.Signed {
@@ -92,7 +104,20 @@ func (o Options) verified(w http.ResponseWriter, r *http.Request) *http.Request 
 		http.Error(w, "the signature is missing, wrong or too old", http.StatusUnauthorized)
 		return nil
 	}
-	r = r.WithContext(context.WithValue(r.Context(), contextKey{}, signed))
+	ctx := context.WithValue(r.Context(), contextKey{}, signed)
+	if o.Tokens != nil {
+		claims, err := o.Tokens.VerifyRequest(r)
+		switch {
+		case err != nil && !errors.Is(err, client.ErrToken):
+			o.unavailable(w, r, err)
+			return nil
+		case err != nil || claims.ID != signed.ID:
+			http.Error(w, "the token is missing, wrong or no longer valid", http.StatusUnauthorized)
+			return nil
+		}
+		ctx = context.WithValue(ctx, claimsKey{}, claims)
+	}
+	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	return r
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -121,6 +122,7 @@ type Node struct {
 	keys       *secret.Keyring // nil without a key file
 	sealed     store.Store     // the store, with signing secrets decrypted
 	vault      *secret.Vault
+	issuer     *issuer.Issuer // nil without a public URL or a key file
 	stats      *stats.Collector
 	targets    *execute.Targets
 	blocked    []operator.TargetBlock // as the client knows them
@@ -218,6 +220,9 @@ func (n *Node) serve(until context.Context) error {
 	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
 	parts.Go(func() { n.watcher.Run(ctx) })
+	if n.issuer != nil {
+		parts.Go(func() { n.issuer.Run(ctx) })
+	}
 	relaying, endRelay := context.WithCancel(ctx)
 	defer endRelay()
 	var relay sync.WaitGroup

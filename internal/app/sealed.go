@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// sealedStore encrypts signing secrets that are stored in the wrapped store, and
+// sealedStore encrypts signing secrets and keys that are stored in the wrapped store, and
 // decrypts those that are read. One that can't be decrypted has the value "".
 // Without keys it stores them as they are.
 type sealedStore struct {
@@ -103,4 +103,20 @@ func (s *sealedStore) AccountTokenKeys(ctx context.Context, account int64, befor
 		return false, err
 	}
 	return s.Store.AccountTokenKeys(ctx, account, raw.TokenKeys, keys)
+}
+
+// SigningKeyAdd implements store.SigningKeys.
+func (s *sealedStore) SigningKeyAdd(ctx context.Context, k *identity.SigningKey, othersEnd time.Time) (bool, error) {
+	sealed, err := s.keys.SealKey(*k)
+	if err != nil {
+		return false, err
+	}
+	return s.Store.SigningKeyAdd(ctx, &sealed, othersEnd)
+}
+
+// SigningKeys implements store.SigningKeys.
+func (s *sealedStore) SigningKeys(ctx context.Context, account int64) ([]identity.SigningKey, error) {
+	keys, err := s.Store.SigningKeys(ctx, account)
+	s.keys.OpenKeys(keys)
+	return keys, err
 }

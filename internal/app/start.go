@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/httpapi"
+	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/operation"
@@ -121,8 +122,12 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	if err := n.newMail(); err != nil {
 		return err
 	}
+	token, err := n.newIssuer(ctx)
+	if err != nil {
+		return err
+	}
 	n.vault = secret.New(secret.Config{
-		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Audit: n.audit, Log: c.Log,
+		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Token: token, Audit: n.audit, Log: c.Log,
 	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()
@@ -172,7 +177,7 @@ func (n *Node) newService() {
 	})
 	n.service = service.New(service.Config{
 		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
-		Stats: n.stats, NoCompletion: c.PublicURL == nil,
+		Stats: n.stats, NoCompletion: c.PublicURL == nil, NoIssuer: n.issuer == nil,
 		Operated: func() { n.operating.Wake() },
 		Secrets:  n.vault, Sealer: secret.Sealer{Keys: n.keys}, Audit: n.audit,
 	})
@@ -188,7 +193,7 @@ func (n *Node) newEdges() {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts()
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Issuer: n.issuer, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,
 		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
@@ -207,6 +212,19 @@ func (n *Node) newEdges() {
 	if n.operations != nil {
 		n.operations.serves(c, api)
 	}
+}
+
+// newIssuer makes what issues tokens, and returns the function that does; nil if there
+// is no public URL or no key file.
+func (n *Node) newIssuer(ctx context.Context) (token func(issuer.Claims) (string, error), err error) {
+	c := n.config
+	if c.PublicURL == nil || n.keys == nil {
+		return nil, nil
+	}
+	if n.issuer, err = issuer.Open(ctx, issuer.Config{Keys: n.sealed, URL: c.PublicURL.String(), Now: n.store.Now, Log: c.Log}); err != nil {
+		return nil, err
+	}
+	return n.issuer.Token, nil
 }
 
 // completionURL returns the address at which targets report outcomes, without the

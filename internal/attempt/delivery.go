@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
+	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/tracing"
 )
@@ -115,7 +116,7 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 		request.Listener = listener{Listeners: r.Listeners, account: d.Owner.Number}
 	}
 	propagate(s.span, &request)
-	return r.do(ctx, kindDelivery, d.Owner, s.due, request, delivered)
+	return r.do(ctx, kindDelivery, d.Owner, s.due, request, secret.Proof{}, delivered)
 }
 
 func delivered(o *job.Outcome) lifecycle.Verdict {

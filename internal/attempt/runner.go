@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -24,11 +25,11 @@ import (
 	"github.com/punctual-dev/punctual/internal/tracing"
 )
 
-// Secrets reads the secrets that sign an account's requests.
+// Secrets reads the secrets and keys that sign an account's requests.
 type Secrets interface {
 	// SigningSecrets returns a NotFound fault if the account was deleted:
 	// nothing is sent or stored for it any more.
-	SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error)
+	SigningSecrets(ctx context.Context, account int64) (execute.Signing, error)
 	// TokenKey returns the key that signs tokens for receivers of the QStash API, or an
 	// error as SigningSecrets does.
 	TokenKey(ctx context.Context, account int64) (execute.Secret, error)
@@ -36,7 +37,10 @@ type Secrets interface {
 
 // Vault sends requests with the values of the secrets that their headers name.
 type Vault interface {
-	Do(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome
+	Do(ctx context.Context, owner job.Owner, request execute.Request, proof secret.Proof) job.Outcome
+	// Certificate returns the client certificate that a secret had when it was used
+	// last, as far as it is in memory; else nil.
+	Certificate(owner job.Owner, name string) *execute.Certificate
 }
 
 // Logs reads the logs that delivery bodies refer to.
@@ -57,7 +61,7 @@ type Config struct {
 	Jobs    Jobs
 	Client  Client
 	Secrets Secrets
-	Vault   Vault      // sends the requests of jobs that use header secrets
+	Vault   Vault      // sends the requests of jobs that use secrets or prove who calls
 	Sealer  job.Sealer // of what jobs hide; nil encrypts nothing
 	Logs    Logs
 	Metrics *metrics.Metrics
@@ -155,8 +159,16 @@ func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 		}
 		return
 	}
-	spec := job.ReadSpec(item.Job.Args)
-	r.Client.Prewarm(jobParty(item.Job), spec.URL, n, !lifecycle.RetriedAtOnce(&spec, item.Attempt+1))
+	spec, party := job.ReadSpec(item.Job.Args), jobParty(item.Job)
+	if name := spec.Auth.MTLS; name != "" {
+		if r.Vault == nil {
+			return
+		}
+		if party.Certificate = r.Vault.Certificate(item.Job.Owner, name); party.Certificate == nil {
+			return // a connection without it would be of no use
+		}
+	}
+	r.Client.Prewarm(party, spec.URL, n, !lifecycle.RetriedAtOnce(&spec, item.Attempt+1))
 }
 
 // jobParty returns whom a job's requests are sent for.
@@ -176,13 +188,13 @@ func (r *Runner) stored(account int64) {
 
 // send sends a request, with the values of the secrets that its header names. The
 // outcome shows neither these nor where the attempt is completed.
-func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome {
+func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Request, proof secret.Proof) job.Outcome {
 	// A listener that stands for other targets gets the placeholders of secrets, which
 	// are for these targets only.
-	if r.Vault == nil || request.Divert || !secret.Needed(request.Header) {
+	if r.Vault == nil || request.Divert || !secret.Needed(request.Header) && !proof.Any() {
 		return secret.HideAddress(request.Complete, r.Client.Do(ctx, request))
 	}
-	outcome := secret.HideAddress(request.Complete, r.Vault.Do(ctx, owner, request))
+	outcome := secret.HideAddress(request.Complete, r.Vault.Do(ctx, owner, request, proof))
 	if f := outcome.Failure; f != nil && f.Kind == job.KindInterrupted && f.Wait > 0 && !f.Local {
 		r.logLimited("reading secrets failed; attempts will be retried", errors.New(f.Message))
 	}
@@ -190,11 +202,11 @@ func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Requ
 }
 
 // do sends a request. judge decides what statistics and metrics count.
-func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
+func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, proof secret.Proof, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
 	account := owner.Number
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
-	secrets, err := r.Secrets.SigningSecrets(ctx, account)
+	signing, err := r.Secrets.SigningSecrets(ctx, account)
 	if err == nil && request.Token {
 		request.TokenKey, err = r.Secrets.TokenKey(ctx, account)
 	}
@@ -211,8 +223,8 @@ func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.
 		dispatch.Sleep(ctx, time.Second)
 		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
-	request.Secrets = secrets
-	outcome := r.send(ctx, owner, request)
+	request.Signing = signing
+	outcome := r.send(ctx, owner, request, proof)
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
@@ -276,7 +288,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		if outcome := a.listened(ctx, &request); outcome != nil {
 			return *outcome
 		}
-		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.judge)
+		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.proof(), a.judge)
 	})
 	a.traced(&outcome)
 	bytes := a.recordBytes(&outcome)
@@ -302,6 +314,15 @@ func (a *jobAttempt) span(began time.Time) lifecycle.Span {
 	ended := schedule.Later(a.runner.Queue.Now(), began.Add(time.Microsecond))
 	return lifecycle.Span{Began: began, Ended: ended, Random: a.runner.Random()}
 }
+
+// proof returns how the request proves who sends it.
+func (a *jobAttempt) proof() secret.Proof {
+	j := a.Item.Job
+	return secret.Proof{Auth: a.Spec.Auth, Claims: issuer.Claims{ID: messageID(j), Job: j.Number, Schedule: j.ScheduleID, Timeout: a.Spec.Timeout}}
+}
+
+// messageID returns the webhook-id of a job's requests.
+func messageID(j *job.Job) string { return "job_" + j.ID.String() }
 
 func (a *jobAttempt) judge(o *job.Outcome) lifecycle.Verdict { return lifecycle.Judge(&a.Spec, o) }
 
@@ -334,7 +355,7 @@ func (a *jobAttempt) request() execute.Request {
 	request := execute.Request{
 		Party: jobParty(j), Recent: !lifecycle.RetriedAtOnce(&a.Spec, a.Number),
 		Method: out.Method, URL: out.URL, Body: out.Body, Timeout: a.Spec.Timeout, FollowRedirects: true,
-		MessageID: "job_" + j.ID.String(), Hops: j.Hops + 1,
+		MessageID: messageID(j), Hops: j.Hops + 1,
 		Own: []execute.Field{
 			{Name: "X-Punctual-Job-Id", Value: strconv.FormatInt(j.Number, 10)},
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},

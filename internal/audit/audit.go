@@ -28,6 +28,7 @@ const (
 	HeaderSecretChanged = "header_secret.changed"
 	HeaderSecretDeleted = "header_secret.deleted"
 	SecretsReencrypted  = "secrets.reencrypted"
+	IssuerRotated       = "issuer.rotated"
 	PasswordChanged     = "password.changed"
 	PasswordFailed      = "password.failed" // a wrong password or code where one confirms an act
 	TOTPEnabled         = "totp.enabled"

@@ -26,9 +26,15 @@ const remember = time.Second
 // usedEvery is the precision of the time a key was last used.
 const usedEvery = 30 * time.Second
 
+// Store is what an Authenticator needs of a store.
+type Store interface {
+	store.Accounts
+	store.SigningKeys
+}
+
 // Config configures an Authenticator.
 type Config struct {
-	Store     store.Accounts
+	Store     Store
 	Now       func() time.Time
 	PublicKey string // "" for none
 	Log       *slog.Logger
@@ -44,7 +50,7 @@ type Authenticator struct {
 	callers    cache[string, Caller]
 	accounts   cache[int64, *identity.Account]
 	known      quota.Known[[32]byte] // hashes of keys that were valid when last looked up
-	secrets    cache[int64, []execute.Secret]
+	signing    cache[int64, execute.Signing]
 	tokens     cache[int64, TokenKeys]
 
 	mu   sync.Mutex
@@ -137,41 +143,11 @@ func (a *Authenticator) noteUse(key uuid.UUID) {
 	a.mu.Unlock()
 }
 
-// SigningSecrets returns the secrets that sign an account's requests, newest
-// first, a NotFound fault if the account was deleted, or execute.ErrSealed if none
-// of them can be decrypted.
-func (a *Authenticator) SigningSecrets(ctx context.Context, account int64) ([]execute.Secret, error) {
-	return a.secrets.get(account, a.Now(), func() ([]execute.Secret, error) {
-		found, err := a.Store.AccountOf(ctx, account)
-		if err != nil {
-			return nil, err
-		}
-		if !found.DeletedAt.IsZero() {
-			return nil, fault.NoSuch("account")
-		}
-		secrets := make([]execute.Secret, 0, len(found.Secrets))
-		for _, s := range found.Secrets {
-			if s.Value == "" {
-				continue // it can't be decrypted
-			}
-			secret, err := execute.DecodeSecret(s.Value)
-			if err != nil {
-				return nil, fmt.Errorf("reading a secret of account %d: %w", account, err)
-			}
-			secrets = append(secrets, secret)
-		}
-		if len(secrets) == 0 && len(found.Secrets) > 0 {
-			return nil, execute.ErrSealed
-		}
-		return secrets, nil
-	})
-}
-
 // Forget clears the caches. Call it after keys are revoked or an account is deleted.
 func (a *Authenticator) Forget() {
 	a.callers.clear()
 	a.accounts.clear()
-	a.secrets.clear()
+	a.signing.clear()
 	a.tokens.clear()
 }
 

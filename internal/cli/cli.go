@@ -35,6 +35,7 @@ type commands struct {
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
 	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`
 	Secrets    secretsCommand    `cmd:"" help:"Store secrets for headers, and rotate the keys that secrets are encrypted with."`
+	Issuer     issuerCommand     `cmd:"" help:"Rotate the key with which the service signs tokens for targets."`
 	Operations operationsCommand `cmd:"" help:"Cancel, rerun, run or reschedule many jobs at once."`
 	Outbox     outboxCommand     `cmd:"" help:"Send what an application commits to its own database: the tables, and the relay."`
 	Apply      applyCommand      `cmd:"" help:"Create, change and remove schedules so that they match files."`

@@ -77,6 +77,7 @@ punctual alerts set late --on late --late-by '5 minutes' --slack https://hooks.s
 	"secrets set": `punctual secrets set github --host api.github.com
 punctual secrets set github < token.txt`,
 	"secrets delete":     "punctual secrets delete github",
+	"issuer rotate":      "punctual issuer rotate --secrets-key-file secrets.key",
 	"secrets new-key":    "punctual secrets new-key > secrets.key",
 	"secrets rotate-key": "punctual secrets rotate-key --secrets-key-file secrets.key",
 	"operations start":   "punctual operations start rerun --state discarded --since 2026-01-31 --spread 10m --watch",

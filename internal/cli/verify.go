@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"crypto/hmac"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,14 +12,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/client"
 )
 
 type verifyCommand struct {
 	File       string        `arg:"" optional:"" default:"-" help:"A file with the body as it was received, byte for byte, or with the whole request (--request); - for standard input."`
 	Header     []string      `short:"H" sep:"none" placeholder:"'NAME: VALUE'" help:"A header of the request: webhook-id, webhook-timestamp and webhook-signature. May be repeated."`
 	Request    bool          `type:"switch" help:"The file has the headers as well: header lines, an empty line, the body."`
-	SecretFile string        `placeholder:"FILE" help:"A file with a signing secret (whsec_…) in each line. Default: the environment variable PUNCTUAL_SIGNING_SECRET, else you are asked."`
+	SecretFile string        `placeholder:"FILE" help:"A file with a signing secret (whsec_…) or public key (whpk_…) in each line. Default: the environment variable PUNCTUAL_SIGNING_SECRET, else you are asked."`
 	Tolerance  time.Duration `default:"5m" placeholder:"TIME" help:"How far the timestamp may be from now; 0 for any distance."`
 	Quiet      bool          `short:"q" type:"switch" help:"Print nothing; the exit status tells the result."`
 }
@@ -38,11 +37,11 @@ func (c *verifyCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := c.secrets(env)
+	verifier, err := c.verifier(env)
 	if err != nil {
 		return err
 	}
-	if err := verify(header, body, secrets, time.Now(), c.Tolerance); err != nil {
+	if err := verify(header, body, verifier, time.Now(), c.Tolerance); err != nil {
 		return err
 	}
 	if c.Quiet {
@@ -85,9 +84,9 @@ func isRequestLine(text []byte) bool {
 	return bytes.Contains(line, []byte(" HTTP/"))
 }
 
-// secrets returns the signing secrets. None is taken from a flag: a command line
+// verifier returns what verifies. No secret is taken from a flag: a command line
 // can be seen by others.
-func (c *verifyCommand) secrets(env *environment) ([]execute.Secret, error) {
+func (c *verifyCommand) verifier(env *environment) (*client.Verifier, error) {
 	text := os.Getenv("PUNCTUAL_SIGNING_SECRET")
 	switch {
 	case c.SecretFile != "":
@@ -105,22 +104,24 @@ func (c *verifyCommand) secrets(env *environment) ([]execute.Secret, error) {
 		}
 		text = typed
 	}
-	var all []execute.Secret
-	for word := range strings.FieldsSeq(text) {
-		secret, err := execute.DecodeSecret(word)
-		if err != nil {
-			return nil, failed(statusUsage, "%w", err)
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return nil, failed(statusUsage, "there is no signing secret; punctual accounts show EMAIL shows it, and the public keys")
+	}
+	for _, word := range words {
+		if !strings.HasPrefix(word, "whsec_") && !strings.HasPrefix(word, "whpk_") {
+			return nil, failed(statusUsage, "a signing secret must be whsec_ and base64, a public key whpk_ and base64")
 		}
-		all = append(all, secret)
 	}
-	if len(all) == 0 {
-		return nil, failed(statusUsage, "there is no signing secret; punctual accounts show EMAIL shows it")
+	v, err := client.NewVerifier(words...)
+	if err != nil {
+		return nil, failed(statusUsage, "%w", err)
 	}
-	return all, nil
+	return v, nil
 }
 
 // verify returns an error that says why a message is not valid.
-func verify(header http.Header, body []byte, secrets []execute.Secret, now time.Time, tolerance time.Duration) error {
+func verify(header http.Header, body []byte, v *client.Verifier, now time.Time, tolerance time.Duration) error {
 	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
 		if header.Get(name) == "" {
 			return failed(statusUsage, "the header %s is missing; give it with --header, or the whole request with --request", name)
@@ -130,14 +131,8 @@ func verify(header http.Header, body []byte, secrets []execute.Secret, now time.
 	if err != nil {
 		return fmt.Errorf("not valid: webhook-timestamp must be unix seconds, not %q", header.Get("webhook-timestamp"))
 	}
-	valid := false
-	for _, secret := range secrets {
-		want := execute.Sign([]execute.Secret{secret}, header.Get("webhook-id"), seconds, body)
-		for got := range strings.FieldsSeq(header.Get("webhook-signature")) {
-			valid = valid || hmac.Equal([]byte(got), []byte(want))
-		}
-	}
-	if !valid {
+	v.Now = func() time.Time { return time.Unix(seconds, 0) }
+	if _, err := v.Verify(header, body); err != nil {
 		return fmt.Errorf("not valid: no signature matches; the body (%d bytes), the id or the timestamp was changed, or the secret is another account's", len(body))
 	}
 	if away := now.Sub(time.Unix(seconds, 0)).Abs(); tolerance > 0 && away > tolerance {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -70,6 +71,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copyLimits(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copySigningKeys(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
 		return nil, interrupted(ctx, err)
@@ -90,6 +94,23 @@ func copyBlocks(ctx context.Context, from, to Store) error {
 		return fmt.Errorf("copying the blocked targets: %w", err)
 	}
 	return nil
+}
+
+// copySigningKeys copies the keys that sign requests and tokens, as they are stored.
+func copySigningKeys(ctx context.Context, from, to Store) error {
+	account, number := int64(-1), int64(0)
+	for {
+		page, err := from.SigningKeyPage(ctx, account, number, maxPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			if _, err := to.SigningKeyAdd(ctx, &page[i], time.Time{}); err != nil {
+				return fmt.Errorf("copying the signing keys: %w", err)
+			}
+		}
+		account, number = page[len(page)-1].Account, page[len(page)-1].Number
+	}
 }
 
 // copyLimits copies the limits for receivers, which are few. What they have

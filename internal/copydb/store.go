@@ -13,6 +13,7 @@ import (
 type Store interface {
 	store.Copies
 	store.Targets
+	store.SigningKeys
 	Now() time.Time
 	AccountList(ctx context.Context) ([]*identity.Account, error)
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)

@@ -142,6 +142,13 @@ func (f *filler) account(email string) job.Owner {
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
 	}}
 	f.ok(f.s.AccountInsert(f.ctx, a))
+	for i, k := range []identity.SigningKey{
+		{Account: a.Number, Number: f.now.UnixMicro(), EndsAt: f.now.Add(time.Hour)}, {Account: identity.IssuerAccount, Number: a.Number},
+	} {
+		k.Private, k.CreatedAt, k.SignsAt = fmt.Sprint("private ", i, " of ", email), f.now.Truncate(time.Microsecond), f.now.Add(time.Minute).Truncate(time.Microsecond)
+		_, err := f.s.SigningKeyAdd(f.ctx, &k, time.Time{})
+		f.ok(err)
+	}
 	f.ok(f.s.AccountTOTP(f.ctx, a.Number, func(*identity.TOTP) (*identity.TOTP, error) {
 		return &identity.TOTP{
 			Secret: []byte("secret of " + email), CreatedAt: f.now, ConfirmedAt: f.now.Add(time.Second), LastStep: 1 << 40,
@@ -439,6 +446,11 @@ func dump(t testing.TB, s store.Copyable) string {
 	accounts, err := s.AccountList(t.Context())
 	ok(err)
 	all := job.ListQuery{Limit: 100_000}
+	issuer, err := s.SigningKeys(t.Context(), identity.IssuerAccount)
+	ok(err)
+	for _, k := range issuer {
+		show("issuer's key", k.Number, k.Private, k.CreatedAt, k.SignsAt, k.EndsAt)
+	}
 	for _, a := range accounts {
 		show("account", a.Number, a.ID, a.Email, a.CreatedAt, a.Password, a.Operator, a.DeletedAt)
 		for _, secret := range a.Secrets {
@@ -453,6 +465,11 @@ func dump(t testing.TB, s store.Copyable) string {
 		ok(err)
 		for _, h := range secrets {
 			show("header secret", h.Account, h.Name, h.Hosts, h.HTTP, h.Value, h.CreatedAt, h.UpdatedAt)
+		}
+		signing, err := s.SigningKeys(t.Context(), a.Number)
+		ok(err)
+		for _, k := range signing {
+			show("signing key", k.Account, k.Number, k.Private, k.CreatedAt, k.SignsAt, k.EndsAt)
 		}
 		limits, err := s.LimitList(t.Context(), a.Owner, "", limit.MaxPerAccount)
 		ok(err)

@@ -67,7 +67,7 @@ var auditEvents = map[string]string{
 	audit.HeaderSecretCreated: "Secret created", audit.HeaderSecretChanged: "Secret changed", audit.HeaderSecretDeleted: "Secret deleted",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",
 	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off", audit.TOTPReset: "Second factor reset",
-	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
+	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.IssuerRotated: "Key for tokens rotated", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Account limits changed", audit.AccountSuspended: "Account suspended",

@@ -44,7 +44,7 @@ func (s *Server) readSecrets(c *call) (*view.Secrets, error) {
 	}
 	d := &view.Secrets{CanStore: s.Secrets.Keys != nil, Notice: c.notice()}
 	for _, h := range found {
-		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, HTTP: h.HTTP, UpdatedAt: h.UpdatedAt})
+		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, HTTP: h.HTTP, Use: view.SecretUse(h.Kind), UpdatedAt: h.UpdatedAt})
 	}
 	return d, nil
 }
@@ -86,8 +86,15 @@ func secretBody(form url.Values) rawjson.Value {
 	if form.Get("http") == "true" {
 		members = append(members, rawjson.Member{Name: "http", Value: rawjson.Value(`true`)})
 	}
-	if form.Get("kind") != "oauth2" {
-		return rawjson.Object(append(members, rawjson.Member{Name: "value", Value: rawjson.Quote(form.Get("value"))}))
+	kind := view.SecretKindNamed(form.Get("kind"))
+	for i, name := range kind.Fields {
+		// The first one is sent also if it is empty, so that the error is shown at it.
+		if text := form.Get(name); text != "" || i == 0 {
+			members = append(members, rawjson.Member{Name: name, Value: rawjson.Quote(text)})
+		}
+	}
+	if kind.Name != "oauth2" {
+		return rawjson.Object(members)
 	}
 	var credentials []rawjson.Member
 	for _, name := range view.CredentialFields {

@@ -93,7 +93,11 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 // sendVia sends one hop over whatever carries it.
 func (a *attempt) sendVia(ctx context.Context) (*http.Response, error) {
 	if a.toListener() {
-		return a.ask(a.request(ctx))
+		req, err := a.request(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return a.ask(req)
 	}
 	to := a.route()
 	known := !to.plain && a.client.only2.has(to.to)
@@ -129,8 +133,8 @@ func (a *attempt) which(tries int) choice {
 // written is never sent again.
 func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error) {
 	for tries := 0; ; tries++ {
-		req := a.request(ctx)
-		if err := checkRequest(req); err != nil {
+		req, err := a.request(ctx)
+		if err != nil {
 			return nil, err
 		}
 		conn, kept, err := a.client.connection(ctx, to, a.which(tries))
@@ -179,7 +183,8 @@ func (a *attempt) stillGood(conn *targetConn) bool {
 func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, error) {
 	pool := a.client.http2
 	for tries := 0; ; tries++ {
-		if err := checkRequest(a.request(ctx)); err != nil {
+		req, err := a.request(ctx)
+		if err != nil {
 			return nil, err
 		}
 		conn, kept, err := pool.connection(ctx, to, a.which(tries))
@@ -200,7 +205,7 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		}
 		a.hop.take(conn.raw)
 		w := &writing{begun: sync.OnceFunc(conn.begun)}
-		resp, err := conn.RoundTrip(a.request(a.traced(ctx, w)))
+		resp, err := conn.RoundTrip(req.WithContext(a.traced(ctx, w)))
 		w.begun()
 		a.wrote = a.wrote || err == nil || w.wrote.Load()
 		if err == nil {
@@ -300,7 +305,8 @@ func (a *attempt) leave() bool {
 	return false
 }
 
-func (a *attempt) request(ctx context.Context) *http.Request {
+// request returns the request of the next hop, or why it can't be sent.
+func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 	req := new(http.Request).WithContext(ctx)
 	req.Method = a.method
 	req.URL = a.url
@@ -313,7 +319,12 @@ func (a *attempt) request(ctx context.Context) *http.Request {
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.ContentLength = int64(len(body))
 	}
-	return req
+	if authorize := a.req.Authorize; authorize != nil && !a.foreign {
+		if failure := authorize(req, a.body); failure != nil {
+			return nil, &knownError{failure}
+		}
+	}
+	return req, checkRequest(req)
 }
 
 func isRedirect(status int) bool {

@@ -53,15 +53,21 @@ func BenchmarkHeader(b *testing.B) {
 }
 
 func BenchmarkSign(b *testing.B) {
-	for _, size := range []int{300, 100_000} {
-		b.Run(strconv.Itoa(size), func(b *testing.B) {
-			body := make([]byte, size)
-			secrets := []Secret{make([]byte, 32)}
-			b.ReportAllocs()
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				Sign(secrets, "job_41d7f28b-dfbe-44b8-b716-b91898bb0ce0", 1700000000, body)
-			}
-		})
+	key, err := NewKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	secrets := []Secret{make([]byte, 32)}
+	for name, signing := range map[string]Signing{"v1": {Secrets: secrets}, "v1a": {Secrets: secrets, Keys: []Key{key}}} {
+		for _, size := range []int{300, 100_000} {
+			b.Run(name+"/"+strconv.Itoa(size), func(b *testing.B) {
+				body := make([]byte, size)
+				b.ReportAllocs()
+				b.SetBytes(int64(size))
+				for b.Loop() {
+					signing.Sign("job_41d7f28b-dfbe-44b8-b716-b91898bb0ce0", 1700000000, body)
+				}
+			})
+		}
 	}
 }

@@ -73,14 +73,18 @@ type Request struct {
 	// Plain asks for the whole response without a content coding, whatever Header
 	// says, so that values in it can be masked.
 	Plain bool
+	// Authorize adds fields to a request that is about to be sent to the first origin,
+	// and is complete but for them; body is its body. If it returns a failure, nothing
+	// is sent. It is called for each hop, and again for a new connection. May be nil.
+	Authorize func(r *http.Request, body []byte) *job.Failure
 	// Body is sent unchanged; nil means no request body.
 	Body []byte
 
 	// MessageID is the webhook-id: the same for every try of a request.
 	MessageID string
-	// Secrets sign the request, with one signature each; without secrets there
-	// are no signature fields.
-	Secrets []Secret
+	// Signing signs the request; without secrets and keys there are no signature
+	// fields.
+	Signing Signing
 	// TokenKey signs the request in the way of the QStash API, with a Token; nil adds
 	// none. Token says that the caller of Do is to set it; Do ignores that.
 	TokenKey Secret

@@ -69,7 +69,7 @@ func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 			{"Expect", "100-continue"}, {"x-punctual-complete", "https://forged.example/"},
 		}
 		r.Own = []Field{{"X-Punctual-Attempt", "1"}, {"X-Punctual-Job-Id", "5"}}
-		r.MessageID, r.Secrets, r.Hops = "msg", []Secret{[]byte("key")}, 2
+		r.MessageID, r.Signing.Secrets, r.Hops = "msg", []Secret{[]byte("key")}, 2
 		answered(t, newClient(t), r)
 		got := receive(t, requests)
 		for name, want := range map[string]string{

@@ -64,7 +64,7 @@ func post(url, body string) Request {
 }
 
 func signed(r Request) Request {
-	r.MessageID, r.Secrets = "msg", []Secret{[]byte("key")}
+	r.MessageID, r.Signing.Secrets = "msg", []Secret{[]byte("key")}
 	return r
 }
 

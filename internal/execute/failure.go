@@ -57,14 +57,14 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 		dns       *net.DNSError
 		dial      *dialError
 		handshake *handshakeError
-		listener  *listenerError
+		known     *knownError
 		dropped   *droppedError
 	)
 	switch {
 	case ctx.Err() != nil:
 		return a.stopped(context.Cause(ctx))
-	case errors.As(err, &listener):
-		return listener.failure
+	case errors.As(err, &known):
+		return known.failure
 	case a.expired() && isTimeout(err):
 		return a.timedOut() // the network noticed before the context did
 	case err == errNotURL:

@@ -50,7 +50,7 @@ func (a *attempt) header(now time.Time) http.Header {
 		seconds := now.Unix()
 		b.add(fieldID, r.MessageID)
 		b.add(fieldTimestamp, strconv.FormatInt(seconds, 10))
-		b.add(fieldSignature, Sign(r.Secrets, r.MessageID, seconds, a.body))
+		b.add(fieldSignature, r.Signing.Sign(r.MessageID, seconds, a.body))
 	}
 	if len(r.TokenKey) > 0 && !a.foreign {
 		b.add(fieldToken, Token(r.TokenKey, a.address(), now, a.body))
@@ -60,7 +60,7 @@ func (a *attempt) header(now time.Time) http.Header {
 
 // signs reports whether the next hop is signed. A foreign origin gets no
 // signature, because it could replay it to the real receiver.
-func (a *attempt) signs() bool { return len(a.req.Secrets) > 0 && !a.foreign }
+func (a *attempt) signs() bool { return !a.req.Signing.empty() && !a.foreign }
 
 // carries reports whether the next hop sends one of the job's fields.
 func (a *attempt) carries(i int) bool {
@@ -73,7 +73,7 @@ func (a *attempt) carries(i int) bool {
 		return false
 	case a.req.Plain && isOneOf(name, codingFields):
 		return false
-	case len(a.req.Secrets) > 0 && isOneOf(name, signatureFields):
+	case !a.req.Signing.empty() && isOneOf(name, signatureFields):
 		return false
 	case len(a.req.TokenKey) > 0 && isOneOf(name, tokenFields):
 		return false

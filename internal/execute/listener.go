@@ -15,10 +15,11 @@ type Listener interface {
 	Answer(r *http.Request, body []byte, leave func() bool) (*http.Response, *job.Failure)
 }
 
-// listenerError is the failure of a request that a listener did not answer.
-type listenerError struct{ failure *job.Failure }
+// knownError is an error whose failure is known: of a listener that did not answer, or
+// of what authorizes requests.
+type knownError struct{ failure *job.Failure }
 
-func (e *listenerError) Error() string { return e.failure.Message }
+func (e *knownError) Error() string { return e.failure.Message }
 
 var errNoListener = &blockedError{why: "only what jobs, callbacks and webhooks send goes to a listener"}
 
@@ -39,7 +40,7 @@ func (a *attempt) ask(req *http.Request) (*http.Response, error) {
 	}
 	resp, failure := a.req.Listener.Answer(req, a.body, a.leave)
 	if failure != nil {
-		return nil, &listenerError{failure}
+		return nil, &knownError{failure}
 	}
 	a.wrote = true
 	return resp, nil

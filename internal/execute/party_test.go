@@ -17,7 +17,7 @@ import (
 )
 
 // parties are all that must share nothing.
-var parties = []Party{{1, ForJob}, {1, ForDelivery}, {1, ForToken}, {2, ForJob}}
+var parties = []Party{{1, ForJob, nil}, {1, ForDelivery, nil}, {1, ForToken, nil}, {2, ForJob, nil}}
 
 // of returns a request of a party.
 func (p Party) of(r Request) Request {

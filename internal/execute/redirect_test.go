@@ -38,7 +38,7 @@ func signedPost(url string) Request {
 			{"ACCEPT", "text/plain"}, {"content-type", "text/plain"}, {"Content-Language", "en"},
 		},
 		Own:       []Field{{"Content-Type", "application/json"}, {"X-Punctual-Attempt", "1"}, {"X-Punctual-Job-Id", "5"}},
-		MessageID: "msg", Secrets: []Secret{[]byte("key")},
+		MessageID: "msg", Signing: Signing{Secrets: []Secret{[]byte("key")}},
 	}
 }
 

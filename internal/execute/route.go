@@ -17,6 +17,9 @@ const (
 type Party struct {
 	Account int64
 	Purpose Purpose
+	// Certificate is presented to the first origin; nil for none. Connections over
+	// which it was presented carry no other requests.
+	Certificate *Certificate
 }
 
 // route is what a connection is opened for: a party's requests to a host and port.
@@ -28,5 +31,9 @@ type route struct {
 
 // route returns the route of the next hop.
 func (a *attempt) route() route {
-	return route{a.req.Party, a.url.Scheme == "http", hostPort(a.url)}
+	party := a.req.Party
+	if a.foreign {
+		party.Certificate = nil
+	}
+	return route{party, a.url.Scheme == "http", hostPort(a.url)}
 }

@@ -22,8 +22,8 @@ const (
 
 var errLongChain = errors.New("certificates too long")
 
-// sessionCache keeps TLS sessions by party, address and port. crypto/tls keeps them
-// by server name, which would offer one port's ticket to another port's server.
+// sessionCache keeps TLS sessions by party, with its certificate, by address and port.
+// crypto/tls keeps them by server name, which would offer one port's ticket to another port's server.
 // An account displaces its own, not those of others.
 type sessionCache struct {
 	all *fair.Cache[string, *tls.ClientSessionState]
@@ -34,8 +34,11 @@ func newSessionCache() sessionCache {
 }
 
 func (s sessionCache) of(c *targetConn) *sessions {
-	party := c.route.party
-	return &sessions{all: s.all, account: party.Account, prefix: fmt.Sprint(party.Account, " ", party.Purpose, " ", c.at, " ")}
+	party, identity := c.route.party, ""
+	if party.Certificate != nil {
+		identity = party.Certificate.id + " "
+	}
+	return &sessions{all: s.all, account: party.Account, prefix: fmt.Sprint(party.Account, " ", party.Purpose, " ", c.at, " ", identity)}
 }
 
 // sessions is the cache of one party, address and port.

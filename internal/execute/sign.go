@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -17,8 +18,11 @@ const (
 )
 
 const (
-	secretPrefix  = "whsec_"
-	signatureSize = len("v1,") + 44 // base64 of 32 bytes
+	secretPrefix     = "whsec_"
+	privatePrefix    = "whsk_"
+	publicPrefix     = "whpk_"
+	signatureSize    = len("v1,") + 44  // base64 of 32 bytes
+	keySignatureSize = len("v1a,") + 88 // base64 of 64 bytes
 )
 
 // Secret is a raw HMAC key. Formatting it with %v or %s does not show the key.
@@ -50,19 +54,68 @@ func DecodeSecret(s string) (Secret, error) {
 	return key, nil
 }
 
-// Sign returns the value of webhook-signature (Standard Webhooks): for each
-// secret "v1," and the base64 of the HMAC-SHA256 over "id.timestamp.body",
-// separated by spaces. Without secrets it is "".
-func Sign(secrets []Secret, id string, unixSeconds int64, body []byte) string {
-	if len(secrets) == 0 {
+// Key is a private key whose public key receivers may know. Formatting it with %v or %s
+// does not show the key.
+type Key struct{ private ed25519.PrivateKey }
+
+// NewKey returns a new random Key.
+func NewKey() (Key, error) {
+	_, private, err := ed25519.GenerateKey(nil)
+	return Key{private}, err
+}
+
+// String returns the public key.
+func (k Key) String() string { return k.Public() }
+
+// GoString hides the key.
+func (k Key) GoString() string { return "execute.Key(" + k.Public() + ")" }
+
+// Public returns the public key in its usual form: "whpk_" and standard base64.
+func (k Key) Public() string {
+	return publicPrefix + base64.StdEncoding.EncodeToString(k.private[ed25519.SeedSize:])
+}
+
+// Encode returns the private key in its usual form: "whsk_" and standard base64.
+func (k Key) Encode() string {
+	return privatePrefix + base64.StdEncoding.EncodeToString(k.private)
+}
+
+var errKey = errors.New(`a signing key must be "whsk_" followed by base64`)
+
+// DecodeKey parses a private key in its usual form. The error never contains the key.
+func DecodeKey(s string) (Key, error) {
+	encoded, ok := strings.CutPrefix(s, privatePrefix)
+	if !ok {
+		return Key{}, errKey
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(b) != ed25519.PrivateKeySize {
+		return Key{}, errKey
+	}
+	return Key{ed25519.NewKeyFromSeed(b[:ed25519.SeedSize])}, nil
+}
+
+// Signing is what signs the requests of an account, newest first: each secret and each
+// key adds a signature.
+type Signing struct {
+	Secrets []Secret
+	Keys    []Key
+}
+
+// Sign returns the value of webhook-signature (Standard Webhooks): signatures of
+// "id.timestamp.body", separated by spaces. For each secret it has "v1," and the
+// base64 of the HMAC-SHA256, for each key "v1a," and the base64 of the Ed25519
+// signature. Without secrets and keys it is "".
+func (s *Signing) Sign(id string, unixSeconds int64, body []byte) string {
+	if s.empty() {
 		return ""
 	}
 	room := make([]byte, 0, 128) // usually enough for an id, a timestamp and a sum
 	prefix := append(append(room, id...), '.')
 	prefix = append(strconv.AppendInt(prefix, unixSeconds, 10), '.')
 
-	out := make([]byte, 0, len(secrets)*(signatureSize+1))
-	for i, secret := range secrets {
+	out := make([]byte, 0, len(s.Secrets)*(signatureSize+1)+len(s.Keys)*(keySignatureSize+1))
+	for i, secret := range s.Secrets {
 		if i > 0 {
 			out = append(out, ' ')
 		}
@@ -72,5 +125,17 @@ func Sign(secrets []Secret, id string, unixSeconds int64, body []byte) string {
 		sum := mac.Sum(prefix)[len(prefix):]
 		out = base64.StdEncoding.AppendEncode(append(out, "v1,"...), sum)
 	}
+	if len(s.Keys) == 0 {
+		return string(out)
+	}
+	message := append(prefix, body...)
+	for _, key := range s.Keys {
+		if len(out) > 0 {
+			out = append(out, ' ')
+		}
+		out = base64.StdEncoding.AppendEncode(append(out, "v1a,"...), ed25519.Sign(key.private, message))
+	}
 	return string(out)
 }
+
+func (s *Signing) empty() bool { return len(s.Secrets) == 0 && len(s.Keys) == 0 }

@@ -164,6 +164,9 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []str
 	sessions := c.sessions.of(raw)
 	sessions.missing = func() { c.conns.checkLast(raw.route) }
 	cfg.ClientSessionCache, cfg.VerifyConnection = sessions, sessions.verify
+	if certificate := raw.route.party.Certificate; certificate != nil {
+		certificate.present(cfg)
+	}
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()

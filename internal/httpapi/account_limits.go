@@ -23,6 +23,10 @@ func (s *Server) getAccount(c *call) error {
 	if err != nil {
 		return err
 	}
+	keys, err := s.Auth.PublicKeys(c.r.Context(), a)
+	if err != nil {
+		return err
+	}
 	return c.writeRecord(http.StatusOK, func(b []byte) []byte {
 		b = append(b, `{"id":"`...)
 		b = append(b, a.ID.String()...)
@@ -36,7 +40,14 @@ func (s *Server) getAccount(c *call) error {
 		} else {
 			b = append(b, `null`...)
 		}
-		return append(b, '}')
+		b = append(b, `,"signing_public_keys":[`...)
+		for i, key := range keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = rawjson.AppendText(b, key)
+		}
+		return append(b, "]}"...)
 	})
 }
 

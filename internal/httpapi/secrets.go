@@ -95,6 +95,9 @@ func appendHeaderSecret(b []byte, h *identity.HeaderSecret) []byte {
 		b = rawjson.AppendText(b, host)
 	}
 	b = append(b, ']')
+	if h.Kind != "" {
+		b = rawjson.AppendText(append(b, `,"kind":`...), string(h.Kind))
+	}
 	if h.HTTP {
 		b = append(b, `,"http":true`...)
 	}

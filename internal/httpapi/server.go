@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/listen"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -35,7 +36,8 @@ type Config struct {
 	Alerts     *service.Alerts
 	Auth       *auth.Authenticator
 	Secrets    *secret.Vault
-	Audit      *audit.Log // must not be nil
+	Issuer     *issuer.Issuer // nil if the service issues no tokens
+	Audit      *audit.Log     // must not be nil
 	Metrics    *metrics.Metrics
 	Tracer     *tracing.Tracer // nil for no spans
 	Stats      *stats.Collector
@@ -133,6 +135,8 @@ var routes = []route{
 	{"/api/broadcast", open, map[string]handler{"POST": (*Server).broadcast}},
 	{"/api/ping", open, map[string]handler{"GET": (*Server).ping}},
 	{"/api/echo", open, map[string]handler{"POST": (*Server).echo}},
+	{issuer.DiscoveryPath, open, map[string]handler{"GET": (*Server).discovery}},
+	{issuer.KeysPath, open, map[string]handler{"GET": (*Server).publicKeys}},
 	{"/healthz", open, map[string]handler{"GET": (*Server).healthz}},
 	{"/readyz", open, map[string]handler{"GET": (*Server).readyz}},
 	{"/metrics", open, map[string]handler{"GET": (*Server).metrics}},

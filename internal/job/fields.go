@@ -47,6 +47,7 @@ type Spec struct {
 	MaxWait     time.Duration
 	Throttle    time.Duration
 	Limits      []string // keys of limits for receivers
+	Auth        Auth     // how requests prove who sends them
 	// ExpiresIn is how long after the due time an attempt may start; nil for any
 	// time.
 	ExpiresIn *time.Duration
@@ -209,6 +210,12 @@ var fields = []Field{
 		set:  func(s *Spec, v rawjson.Value) { s.Limits = limitsOf(v) },
 		Form: Form{Section: MoreSection, Label: "Limits", Hint: "Keys of up to 3 limits for receivers.", Placeholder: "stripe, tenant-42"},
 		Flag: Flag{Placeholder: "KEY,…", Help: "Keys of up to 3 limits for receivers."},
+	},
+	{
+		Name: authField, In: Anywhere, Kind: ObjectValue, Of: AnyValue, read: readAuth, check: checkAuth,
+		set:  func(s *Spec, v rawjson.Value) { s.Auth = authOf(v) },
+		Form: Form{Section: MoreSection, Label: "Identity", Hint: "Prove who is calling: a token, a client certificate or a signature for AWS.", Placeholder: `{"oidc": {"audience": "https://api.example.com"}}`, Mono: true},
+		Flag: Flag{Placeholder: "JSON", Help: "How requests prove who sends them, as in '{\"oidc\": {}}', '{\"mtls\": \"SECRET\"}' or '{\"aws\": {…}}'."},
 	},
 	{
 		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,

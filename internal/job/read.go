@@ -57,9 +57,13 @@ type ReadOptions struct {
 	AllowHTTP bool
 	// NoCompletion refuses the field completion: the service has no public URL.
 	NoCompletion bool
-	// CheckSecret returns why the secret with a name may not be sent to a URL, or "" if
-	// it may. The URL is "" if it is invalid. Nil permits every secret.
-	CheckSecret func(name, target string) string
+	// NoIssuer refuses tokens: the service has no public URL, or no key to encrypt keys
+	// with.
+	NoIssuer bool
+	// CheckSecret returns why the secret with a name may not be used as a kind of secret
+	// for a URL, or "" if it may. The URL is "" if it is invalid. Nil permits every
+	// secret.
+	CheckSecret func(name, target string, kind SecretKind) string
 }
 
 // reader reads a request's fields and collects all its problems.

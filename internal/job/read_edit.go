@@ -292,7 +292,7 @@ func CheckNames(s *Schedule, opts ReadOptions) error {
 		if opts.CheckSecret == nil {
 			break
 		}
-		if why := opts.CheckSecret(name, rawjson.Text(rawjson.Get(s.Args, "url"))); why != "" {
+		if why := opts.CheckSecret(name, rawjson.Text(rawjson.Get(s.Args, "url")), SecretForHeaders); why != "" {
 			problems = append(problems, fault.Problem{Pointer: "#/headers", Detail: why})
 		}
 	}

@@ -329,7 +329,7 @@ func TestReadSchedule_OfEqualContentIsRight(t *testing.T) {
 	}
 	opts := job.ReadOptions{
 		Now: changedAt, Replaces: func() *job.Schedule { return s },
-		HasLimit: func(string) bool { return false }, CheckSecret: func(string, string) string { return "is gone" }, CheckHost: func(string) string { return "is denied" },
+		HasLimit: func(string) bool { return false }, CheckSecret: func(string, string, job.SecretKind) string { return "is gone" }, CheckHost: func(string) string { return "is denied" },
 	}
 	const same = `"name":"n","headers":{"a":"{{secret.gone}}"},"method":"PUT","limits":["gone"],"url":"https://x","ends_at":"2020-01-01","repeat_every":60,"body":null}`
 	d, err := job.ReadSchedule(rawjson.Value(`{`+same), opts)
@@ -386,7 +386,7 @@ func TestReadRerun(t *testing.T) {
 func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 	args := rawjson.Value(`{"url":"http://x","limits":["a","b"],"headers":{"k":"{{secret.s}}"},"timeout":0,"repeat_every":60}`)
 	opts := job.ReadOptions{
-		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string) string { return "names no secret" },
+		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string, job.SecretKind) string { return "names no secret" },
 	}
 	err := job.CheckNames(&job.Schedule{Args: args}, opts)
 	if want := []string{"#/limits/1", "#/headers/k"}; !slices.Equal(pointers(err), want) {
@@ -395,7 +395,7 @@ func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{"headers":null}`), opts); !slices.Equal(pointers(err), []string{"#/limits/1"}) {
 		t.Errorf("a rerun without headers has problems at %q", pointers(err))
 	}
-	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string) string { return "" }
+	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string, job.SecretKind) string { return "" }
 	if err := job.CheckNames(&job.Schedule{Args: args}, opts); err != nil {
 		t.Error(err)
 	}

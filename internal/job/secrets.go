@@ -43,7 +43,7 @@ func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 				continue
 			}
 			seen = append(seen, p.Secret)
-			if why := r.opts.CheckSecret(p.Secret, target); why != "" {
+			if why := r.opts.CheckSecret(p.Secret, target, SecretForHeaders); why != "" {
 				r.refuse(Pointer(path...), "%s", why)
 			}
 		}
@@ -78,18 +78,22 @@ func eachHeaderText(headers rawjson.Value, visit func(text string, path ...strin
 	}
 }
 
-// SecretNames returns the names of the secrets that the headers of a job refer to,
-// without repetitions and at most MaxSecretUses of them.
+// SecretNames returns the names of the secrets that the headers and the auth of a job
+// refer to, without repetitions and at most MaxSecretUses of them.
 func SecretNames(j *Job) []string {
 	names := slices.Clone(j.Hidden.Secrets)
 	if !mayUseSecrets(j.Args) {
 		return names
 	}
 	spec := ReadSpec(j.Args)
-	if spec.Headers.Kind() != '{' {
-		return names
+	var used []string
+	if name, _, _ := spec.Auth.secret(); name != "" {
+		used = append(used, name)
 	}
-	for _, name := range secretsIn(spec.Headers) {
+	if spec.Headers.Kind() == '{' {
+		used = append(used, secretsIn(spec.Headers)...)
+	}
+	for _, name := range used {
 		if !slices.Contains(names, name) && len(names) < MaxSecretUses {
 			names = append(names, name)
 		}
@@ -101,7 +105,12 @@ func SecretNames(j *Job) []string {
 func MayUseSecrets(j *Job) bool { return len(j.Hidden.Secrets) > 0 || mayUseSecrets(j.Args) }
 
 func mayUseSecrets(args rawjson.Value) bool {
-	return bytes.Contains(args, []byte("secret.")) || bytes.Contains(args, []byte(`\u`))
+	for _, sign := range []string{"secret.", `"mtls"`, `"aws"`, `\u`} {
+		if bytes.Contains(args, []byte(sign)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Host returns the host name of a URL in lower case, without its port.

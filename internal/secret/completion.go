@@ -129,6 +129,9 @@ func (v *Vault) current(ctx context.Context, owner job.Owner, names []string) ([
 		c, err := v.open(owner, h)
 		switch {
 		case err != nil: // a value that can't be decrypted can't be compared
+		case c.Certificate != nil: // is never sent as text
+		case c.AccessKey != nil:
+			values = append(values, c.AccessKey.Secret, c.AccessKey.SessionToken)
 		case c.OAuth2 == nil:
 			values = append(values, c.Value)
 		default:

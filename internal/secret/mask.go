@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -155,6 +156,33 @@ func hasOtherCharset(contentType string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(contentType), ";") {
 		name, charset, _ := strings.Cut(part, "=")
 		if strings.TrimSpace(name) == "charset" && !keepsASCII.MatchString(strings.Trim(charset, " \t\"'")) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHold reports whether an outcome may repeat one of values: something in it is as
+// long as the shortest one. Most responses are shorter than a token.
+func mayHold(o *job.Outcome, values []string) bool {
+	least := math.MaxInt
+	for _, value := range values {
+		if len(value) >= minMasked {
+			least = min(least, len(value))
+		}
+	}
+	if o.Failure != nil && len(o.Failure.Message) >= least {
+		return true
+	}
+	r := o.Response
+	if r == nil {
+		return false
+	}
+	if r.Truncated || len(r.Body) >= least {
+		return true
+	}
+	for name, values := range r.Header {
+		if len(name) >= least || slices.ContainsFunc(values, func(v string) bool { return len(v) >= least }) {
 			return true
 		}
 	}

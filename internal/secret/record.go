@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -31,6 +32,11 @@ func signingRecord(account uuid.UUID, created int64) string {
 
 // tokenRecord is the token keys of an account.
 func tokenRecord(account uuid.UUID) string { return "punctual token keys\x00" + account.String() }
+
+// keyRecord is a private key of an account or of the issuer.
+func keyRecord(k *identity.SigningKey) string {
+	return "punctual signing key\x00" + strconv.FormatInt(k.Account, 10) + "\x00" + strconv.FormatInt(k.Number, 10)
+}
 
 // requestRecord is a request that is passed to the node of a listener, and
 // answerRecord the answer to it.

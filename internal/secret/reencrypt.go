@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -17,6 +18,8 @@ type Values interface {
 	EncryptedSigning(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
 	EncryptedHeaders(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
 	EncryptedReplace(ctx context.Context, values []store.Reencrypted) error
+	SigningKeyPage(ctx context.Context, account, number int64, limit int) ([]identity.SigningKey, error)
+	SigningKeyReplace(ctx context.Context, k *identity.SigningKey, private string) error
 }
 
 // Report is the result of Reencrypt.
@@ -49,6 +52,9 @@ func Reencrypt(ctx context.Context, s Values, keys *Keyring, all bool) (Report, 
 			}
 		}
 	}
+	if err := w.replaceKeys(ctx); err != nil {
+		return w.report, err
+	}
 	w.report.Unknown = slices.Sorted(maps.Keys(w.unknown))
 	return w.report, nil
 }
@@ -62,21 +68,69 @@ type reencryption struct {
 	unknown map[string]bool
 }
 
+// wants reports whether a value is to be encrypted, and counts it if not.
+func (w *reencryption) wants(value string) bool {
+	switch id := keyOf(value); {
+	case id == w.first, id != "" && !w.all && w.keys.Has(value):
+		w.report.Current++
+		return false
+	case id != "" && !w.keys.Has(value):
+		w.report.Unreadable++
+		w.unknown[id] = true
+		return false
+	}
+	return true
+}
+
+// replaceKeys encrypts the private keys that sign.
+func (w *reencryption) replaceKeys(ctx context.Context) error {
+	account, number := int64(-1), int64(0)
+	for {
+		found, err := w.values.SigningKeyPage(ctx, account, number, page)
+		if err != nil {
+			return fmt.Errorf("reading signing keys: %w", err)
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		account, number = found[len(found)-1].Account, found[len(found)-1].Number
+		for i := range found {
+			if err := w.replaceKey(ctx, &found[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (w *reencryption) replaceKey(ctx context.Context, k *identity.SigningKey) error {
+	if !w.wants(k.Private) {
+		return nil
+	}
+	opened := []identity.SigningKey{*k}
+	w.keys.OpenKeys(opened)
+	if opened[0].Private == "" {
+		w.report.Unreadable++
+		return nil
+	}
+	sealed, err := w.keys.SealKey(opened[0])
+	if err != nil {
+		return err
+	}
+	if err := w.values.SigningKeyReplace(ctx, k, sealed.Private); err != nil {
+		return fmt.Errorf("replacing a signing key: %w", err)
+	}
+	w.report.Encrypted++
+	return nil
+}
+
 func (w *reencryption) replace(ctx context.Context, found []store.Encrypted) error {
 	var replaced []store.Reencrypted
 	for _, e := range found {
-		id := keyOf(e.Value)
-		switch {
-		case id == w.first, id != "" && !w.all && w.keys.Has(e.Value):
-			w.report.Current++
-			continue
-		case id != "" && !w.keys.Has(e.Value):
-			w.report.Unreadable++
-			w.unknown[id] = true
+		if !w.wants(e.Value) {
 			continue
 		}
 		text, record := e.Value, recordOf(&e)
-		if id != "" {
+		if isSealed(e.Value) {
 			var err error
 			if text, record, err = w.keys.openStored(&e); err != nil {
 				w.report.Unreadable++

@@ -24,15 +24,15 @@ func Needed(header []execute.Field) bool {
 const unreadWait = time.Second
 
 // Do sends a job's request with its placeholders replaced, and returns the
-// outcome with the values masked. If a secret is gone, can't be decrypted or may
+// outcome with the values masked. It adds what proof asks for. If a secret is gone, can't be decrypted or may
 // not be sent to the host, nothing is sent and the kind of failure is
 // job.KindSecret. A 401 to a request with a token of OAuth2 is repeated once
 // with a new token.
-func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request) job.Outcome {
+func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request, proof Proof) job.Outcome {
 	start := time.Now()
 	ctx, cancel := bounded(ctx, request.Timeout)
 	defer cancel()
-	s := &sending{vault: v, owner: owner, request: request, start: start, used: map[string]string{}}
+	s := &sending{vault: v, owner: owner, request: request, proof: proof, start: start, used: map[string]string{}}
 	outcome, _ := s.send(ctx)
 	if r := outcome.Response; r != nil && r.Status == 401 && len(s.used) > 0 {
 		before := s.used
@@ -42,7 +42,10 @@ func (v *Vault) Do(ctx context.Context, owner job.Owner, request execute.Request
 		}
 	}
 	if len(s.values) > 0 {
-		outcome = newMask(s.values).outcome(withoutCoded(outcome))
+		outcome = withoutCoded(outcome)
+		if mayHold(&outcome, s.values) {
+			outcome = newMask(s.values).outcome(outcome)
+		}
 	}
 	outcome.Duration = time.Since(start)
 	return outcome
@@ -76,6 +79,8 @@ type sending struct {
 	vault   *Vault
 	owner   job.Owner
 	request execute.Request
+	proof   Proof
+	bearer  string // the token of proof, of which an attempt has one
 	start   time.Time
 
 	stale  map[string]string // tokens that a 401 was the response to, by name
@@ -89,6 +94,9 @@ type sending struct {
 func (s *sending) send(ctx context.Context) (outcome job.Outcome, begun bool) {
 	request := s.request
 	if f := s.resolve(ctx, &request); f != nil {
+		return job.Outcome{Failure: f}, false
+	}
+	if f := s.prove(ctx, &request); f != nil {
 		return job.Outcome{Failure: f}, false
 	}
 	if s.stale != nil && !s.renewed() {
@@ -195,12 +203,29 @@ func (s *sending) read(ctx context.Context, names []string, target string) (map[
 	if len(names) == 0 {
 		return values, hosts, nil
 	}
+	found, failure := s.find(ctx, names, target)
+	if failure != nil {
+		return nil, nil, failure
+	}
+	for _, h := range found {
+		value, failure := s.value(ctx, h, job.IsPlainHTTP(target))
+		if failure != nil {
+			return nil, nil, failure
+		}
+		values[h.Name], hosts[h.Name] = value, h.Hosts
+	}
+	return values, hosts, nil
+}
+
+// find returns the named secrets, in their order. It fails if one does not exist, or
+// may not be sent to target.
+func (s *sending) find(ctx context.Context, names []string, target string) ([]*identity.HeaderSecret, *job.Failure) {
 	found, err := s.vault.Records.SecretsNamed(ctx, s.owner.Number, names)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, nil, stopped(ctx)
+			return nil, stopped(ctx)
 		}
-		return nil, nil, &job.Failure{
+		return nil, &job.Failure{
 			Kind: job.KindInterrupted, Message: "the secrets could not be read; the attempt will be retried", Wait: unreadWait,
 		}
 	}
@@ -208,36 +233,45 @@ func (s *sending) read(ctx context.Context, names []string, target string) (map[
 	for _, h := range found {
 		byName[h.Name] = h
 	}
-	for _, name := range names {
+	ordered := make([]*identity.HeaderSecret, len(names))
+	for i, name := range names {
 		h := byName[name]
 		switch {
 		case h == nil:
-			return nil, nil, failed("the secret " + name + " does not exist")
+			return nil, failed("the secret " + name + " does not exist")
 		case !slices.Contains(h.Hosts, job.Host(target)):
-			return nil, nil, failed("the secret " + name + " may not be sent to " + job.Host(target))
+			return nil, failed("the secret " + name + " may not be sent to " + job.Host(target))
 		}
-		value, failure := s.value(ctx, h, job.IsPlainHTTP(target))
-		if failure != nil {
-			return nil, nil, failure
-		}
-		values[name], hosts[name] = value, h.Hosts
+		ordered[i] = h
 	}
-	return values, hosts, nil
+	return ordered, nil
+}
+
+// decrypt decrypts a secret. plain is whether it is sent over http.
+func (s *sending) decrypt(h *identity.HeaderSecret, plain bool) (*content, *job.Failure) {
+	overHTTPS := failed("the secret " + h.Name + " may be sent over https only")
+	if plain && !h.HTTP {
+		return nil, overHTTPS
+	}
+	c, err := s.vault.open(s.owner, h)
+	switch {
+	case err != nil:
+		return nil, failed("the secret " + h.Name + " can't be decrypted: " + err.Error())
+	case plain && !c.http:
+		return nil, overHTTPS
+	}
+	return c, nil
 }
 
 // value decrypts a secret, and exchanges credentials for a token. plain is whether it is
 // sent over http.
 func (s *sending) value(ctx context.Context, h *identity.HeaderSecret, plain bool) (string, *job.Failure) {
-	overHTTPS := failed("the secret " + h.Name + " may be sent over https only")
-	if plain && !h.HTTP {
-		return "", overHTTPS
-	}
-	c, err := s.vault.open(s.owner, h)
+	c, failure := s.decrypt(h, plain)
 	switch {
-	case err != nil:
-		return "", failed("the secret " + h.Name + " can't be decrypted: " + err.Error())
-	case plain && !c.http:
-		return "", overHTTPS
+	case failure != nil:
+		return "", failure
+	case c.kind() != job.SecretForHeaders:
+		return "", failed("the secret " + h.Name + " is " + kindNames[c.kind()] + "; headers need " + kindNames[job.SecretForHeaders])
 	}
 	if c.OAuth2 == nil {
 		s.hide(c.Value)

@@ -42,3 +42,22 @@ func (k *Keyring) SealTokenKeys(account uuid.UUID, keys string) (string, error) 
 	}
 	return k.Seal(tokenRecord(account), keys)
 }
+
+// SealKey encrypts a private key. With a nil Keyring it stays as it is.
+func (k *Keyring) SealKey(s identity.SigningKey) (identity.SigningKey, error) {
+	if k == nil {
+		return s, nil
+	}
+	var err error
+	s.Private, err = k.Seal(keyRecord(&s), s.Private)
+	return s, err
+}
+
+// OpenKeys decrypts private keys. One that can't be decrypted gets the value "".
+func (k *Keyring) OpenKeys(keys []identity.SigningKey) {
+	for i := range keys {
+		if s := &keys[i]; isSealed(s.Private) {
+			s.Private, _ = k.Open(keyRecord(s), s.Private)
+		}
+	}
+}

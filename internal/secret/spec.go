@@ -27,9 +27,28 @@ const (
 // content is what is encrypted: a value, or credentials that are exchanged for
 // one.
 type content struct {
-	Value  string       `json:"value,omitempty"`
-	OAuth2 *credentials `json:"oauth2,omitempty"`
-	http   bool         // whether it may be sent over http
+	Value       string       `json:"value,omitempty"`
+	OAuth2      *credentials `json:"oauth2,omitempty"`
+	Certificate *clientCert  `json:"certificate,omitempty"`
+	AccessKey   *accessKey   `json:"access_key,omitempty"`
+	http        bool         // whether it may be sent over http
+}
+
+// kind returns what the content is for.
+func (c *content) kind() job.SecretKind {
+	switch {
+	case c.Certificate != nil:
+		return job.SecretCertificate
+	case c.AccessKey != nil:
+		return job.SecretAccessKey
+	}
+	return job.SecretForHeaders
+}
+
+// kindNames say what a secret of each kind is, as part of a sentence.
+var kindNames = map[job.SecretKind]string{
+	job.SecretForHeaders: "a value for headers", job.SecretCertificate: "a client certificate (certificate and private_key)",
+	job.SecretAccessKey: "an access key of AWS (access_key_id and secret_access_key)",
 }
 
 // credentials are OAuth2 client credentials (RFC 6749, section 4.4).
@@ -64,7 +83,7 @@ func (r *reader) refuse(detail string, path ...string) {
 
 // The names of the fields of a secret, and of its credentials.
 var (
-	fields           = []string{"value", "oauth2", "hosts", "http"}
+	fields           = []string{"value", "oauth2", "certificate", "private_key", "access_key_id", "secret_access_key", "session_token", "hosts", "http"}
 	credentialFields = []string{"token_url", "client_id", "client_secret", "scope"}
 )
 
@@ -75,7 +94,7 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 		r.problems.Add(fault.Problem{Parameter: "name", Detail: fmt.Sprintf("must have 1 to %d letters, digits, dots, hyphens and underscores, and begin with a letter or digit", placeholder.MaxName)})
 	}
 	if body.Kind() != '{' {
-		r.refuse("must be a JSON object with hosts and value or oauth2")
+		r.refuse("must be a JSON object with hosts and with value, oauth2, certificate and private_key, or access_key_id and secret_access_key")
 		return nil, r.problems.Err()
 	}
 	s := &spec{}
@@ -94,6 +113,7 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 			s.OAuth2 = r.oauth2(m.Value)
 		case "http":
 			s.http = r.boolean(m.Value, m.Name)
+		case "certificate", "private_key", "access_key_id", "secret_access_key", "session_token":
 		default:
 			r.unknown(m.Name, fields)
 		}
@@ -101,14 +121,33 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 	if !given["hosts"] {
 		r.refuse("is required: the hosts that may receive the secret", "hosts")
 	}
-	switch {
-	case given["value"] && given["oauth2"]:
-		r.refuse("excludes oauth2; give one of them", "value")
-		r.refuse("excludes value; give one of them", "oauth2")
-	case !given["value"] && !given["oauth2"]:
-		r.refuse("is required, or oauth2 instead of it", "value")
-	}
+	r.kinds(s, body, given)
 	return s, r.problems.Err()
+}
+
+// kinds reads the fields of certificates and access keys, and verifies that a secret is
+// of one kind.
+func (r *reader) kinds(s *spec, body rawjson.Value, given map[string]bool) {
+	first := ""
+	for _, kind := range [][]string{{"value"}, {"oauth2"}, {"certificate", "private_key"}, {"access_key_id", "secret_access_key", "session_token"}} {
+		for _, name := range kind {
+			switch {
+			case !given[name]:
+			case first == "":
+				first = kind[0]
+			case first != kind[0]:
+				r.refuse("excludes "+first+"; give one of them", name)
+			}
+		}
+	}
+	switch first {
+	case "":
+		r.refuse("is required, or instead of it oauth2, certificate and private_key, or access_key_id and secret_access_key", "value")
+	case "certificate":
+		s.Certificate = r.certificate(body, given)
+	case "access_key_id":
+		s.AccessKey = r.accessKey(body, given)
+	}
 }
 
 // unknown refuses a field. Its name is repeated only if it is one of known misspelled: it

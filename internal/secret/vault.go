@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/placeholder"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -44,19 +45,23 @@ type Config struct {
 	// CheckHost returns why a host may not be the target of a request for a token;
 	// nil permits every host.
 	CheckHost func(host string) string
-	Audit     *audit.Log   // nil records nothing
-	Log       *slog.Logger // nil logs nothing
+	// Token issues a token by which targets verify who calls them; nil if none can be
+	// issued.
+	Token func(issuer.Claims) (string, error)
+	Audit *audit.Log   // nil records nothing
+	Log   *slog.Logger // nil logs nothing
 }
 
 // Vault keeps the header secrets of accounts. It is safe for concurrent use.
 type Vault struct {
 	Config
-	tokens tokens
+	tokens       tokens
+	certificates *certificates
 }
 
 // New returns a Vault. The caller must Close it after the last attempt.
 func New(config Config) *Vault {
-	v := &Vault{Config: config}
+	v := &Vault{Config: config, certificates: newCertificates()}
 	if v.Log == nil {
 		v.Log = slog.New(slog.DiscardHandler)
 	}
@@ -93,7 +98,7 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 		return nil, false, fmt.Errorf("encrypting a secret: %w", err)
 	}
 	now := v.Now().Truncate(time.Microsecond)
-	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now, UpdatedAt: now}
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now, UpdatedAt: now, Kind: spec.kind()}
 	created, err := v.Records.SecretPut(ctx, s, putIf)
 	if err != nil {
 		return nil, false, err
@@ -122,13 +127,25 @@ func (v *Vault) Get(ctx context.Context, owner job.Owner, name string) (*identit
 	if err != nil {
 		return nil, err
 	}
+	v.describe(owner, found...)
 	return found[0], nil
+}
+
+// describe sets the kinds of secrets, as far as they can be decrypted.
+func (v *Vault) describe(owner job.Owner, secrets ...*identity.HeaderSecret) {
+	for _, s := range secrets {
+		if c, err := v.open(owner, s); err == nil {
+			s.Kind = c.kind()
+		}
+	}
 }
 
 // List returns the secrets of an account, whose values stay encrypted, ordered
 // by name.
 func (v *Vault) List(ctx context.Context, owner job.Owner) ([]*identity.HeaderSecret, error) {
-	return v.Records.SecretList(ctx, owner.Number)
+	found, err := v.Records.SecretList(ctx, owner.Number)
+	v.describe(owner, found...)
+	return found, err
 }
 
 // maxCounted is up to which number the jobs that use a secret are counted.
@@ -166,18 +183,24 @@ type Checker struct {
 	owner job.Owner
 
 	mu    sync.Mutex
-	known map[string]*identity.HeaderSecret // nil for one that does not exist
+	known map[string]*checked // nil for one that does not exist
 	err   error
+}
+
+// checked is a secret and what it is for; "" if it can't be decrypted.
+type checked struct {
+	*identity.HeaderSecret
+	kind job.SecretKind
 }
 
 // Checker returns a Checker for one call of a client.
 func (v *Vault) Checker(ctx context.Context, owner job.Owner) *Checker {
-	return &Checker{ctx: ctx, vault: v, owner: owner, known: map[string]*identity.HeaderSecret{}}
+	return &Checker{ctx: ctx, vault: v, owner: owner, known: map[string]*checked{}}
 }
 
 // Check implements job.ReadOptions.CheckSecret. A nil Checker, of a service
 // without a Vault, knows no secrets.
-func (c *Checker) Check(name, target string) string {
+func (c *Checker) Check(name, target string, kind job.SecretKind) string {
 	unknown := "names the secret " + name + ", which does not exist; PUT /api/secrets/" + name + " creates it"
 	if c == nil {
 		return unknown
@@ -187,17 +210,22 @@ func (c *Checker) Check(name, target string) string {
 	s, known := c.known[name]
 	if !known {
 		found, err := c.vault.Get(c.ctx, c.owner, name)
-		if err != nil && fault.CodeOf(err) != fault.NotFound {
+		switch {
+		case err == nil:
+			s = &checked{found, found.Kind}
+		case fault.CodeOf(err) != fault.NotFound:
 			c.err = err
 			return ""
 		}
-		s, c.known[name] = found, found
+		c.known[name] = s
 	}
 	switch host := job.Host(target); {
 	case s == nil:
 		return unknown
 	case host != "" && !slices.Contains(s.Hosts, host):
 		return "names the secret " + name + ", which may not be sent to " + host + "; its hosts are " + strings.Join(s.Hosts, ", ")
+	case s.kind != "" && s.kind != kind:
+		return "names the secret " + name + ", which is " + kindNames[s.kind] + "; this needs " + kindNames[kind]
 	case job.IsPlainHTTP(target) && !s.HTTP:
 		return "names the secret " + name + ", which may be sent over https only; store it again with \"http\": true to permit http"
 	}

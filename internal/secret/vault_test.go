@@ -125,7 +125,7 @@ func (w *world) do(values ...string) job.Outcome {
 	for _, v := range values {
 		r.Header = append(r.Header, execute.Field{Name: "x-key", Value: v})
 	}
-	return w.vault.Do(w.Context(), owner, r)
+	return w.vault.Do(w.Context(), owner, r, Proof{})
 }
 
 func reply(status int, body string) job.Outcome {
@@ -193,7 +193,7 @@ func TestVault_ReplacedByAnEarlierVersion(t *testing.T) {
 	sendHTTP := func() *job.Failure {
 		return w.vault.Do(w.Context(), owner, execute.Request{
 			Method: "GET", URL: "http://api.example.com/x", Timeout: time.Second, Header: []execute.Field{{Name: "x-key", Value: "{{secret.old}}"}},
-		}).Failure
+		}, Proof{}).Failure
 	}
 	if f := sendHTTP(); f != nil {
 		t.Fatalf("as made, over http: %+v", f)
@@ -264,9 +264,9 @@ func TestVault_RefusesSpecs(t *testing.T) {
 	}
 }
 
-// issuer responds to requests for tokens with my-token-1, my-token-2, … and to others as
+// tokenServer responds to requests for tokens with my-token-1, my-token-2, … and to others as
 // target does.
-func issuer(expires string, target func(token string) job.Outcome) func(context.Context, execute.Request) job.Outcome {
+func tokenServer(expires string, target func(token string) job.Outcome) func(context.Context, execute.Request) job.Outcome {
 	var mu sync.Mutex
 	n := 0
 	return func(_ context.Context, r execute.Request) job.Outcome {
@@ -284,7 +284,7 @@ const client = `{"hosts":["api.example.com"],"oauth2":{"token_url":"` + login + 
 
 func TestTokens_AreKeptUntilAMinuteBeforeTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, issuer(`,"expires_in":3600`, func(token string) job.Outcome { return reply(200, token) }))
+		w := newWorld(t, tokenServer(`,"expires_in":3600`, func(token string) job.Outcome { return reply(200, token) }))
 		defer w.vault.Close()
 		w.put("o", client)
 		want := func(when string, n int) {
@@ -319,7 +319,7 @@ func TestTokens_AreKeptUntilAMinuteBeforeTheyEnd(t *testing.T) {
 
 func TestTokens_AreFetchedOnceAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fetch := issuer(`,"expires_in":30`, func(token string) job.Outcome { return reply(200, "") })
+		fetch := tokenServer(`,"expires_in":30`, func(token string) job.Outcome { return reply(200, "") })
 		w := newWorld(t, func(ctx context.Context, r execute.Request) job.Outcome {
 			time.Sleep(time.Second)
 			return fetch(ctx, r)
@@ -342,7 +342,7 @@ func TestTokens_AreFetchedOnceAtATime(t *testing.T) {
 }
 
 func TestTokens_AreFetchedOnceMoreOnA401(t *testing.T) {
-	w := newWorld(t, issuer(`,"expires_in":"3600"`, func(token string) job.Outcome {
+	w := newWorld(t, tokenServer(`,"expires_in":"3600"`, func(token string) job.Outcome {
 		if token == "my-token-2" {
 			return reply(200, "my-token-1 my-token-2")
 		}
@@ -353,7 +353,7 @@ func TestTokens_AreFetchedOnceMoreOnA401(t *testing.T) {
 	if o := w.do("{{secret.o}}"); o.Response == nil || o.Response.Status != 200 || string(o.Response.Body) != "*** ***" {
 		t.Errorf("the outcome is %+v", o)
 	}
-	w.net.respond = issuer("", func(string) job.Outcome { return reply(401, "no") })
+	w.net.respond = tokenServer("", func(string) job.Outcome { return reply(401, "no") })
 	o := w.do("{{secret.o}}")
 	if o.Response == nil || o.Response.Status != 401 || len(w.net.to(login)) != 3 || len(w.net.to(target)) != 4 {
 		t.Errorf("the outcome is %+v after %d tokens and %d requests", o, len(w.net.to(login)), len(w.net.to(target)))
@@ -379,7 +379,7 @@ func TestTokens_KeepThe401IfTheRequestIsNotRepeated(t *testing.T) {
 		"the connection closes": {job.Failure{Kind: job.KindClosed}, false},
 		"it takes too long":     {job.Failure{Kind: job.KindTimeout}, false},
 	} {
-		w := newWorld(t, issuer("", func(token string) job.Outcome {
+		w := newWorld(t, tokenServer("", func(token string) job.Outcome {
 			if token == "my-token-1" {
 				return reply(401, "no")
 			}
@@ -397,7 +397,7 @@ func TestTokens_KeepThe401IfTheRequestIsNotRepeated(t *testing.T) {
 // The same if the secrets can't be read for the repetition.
 func TestTokens_KeepThe401IfTheSecretsCantBeReadAgain(t *testing.T) {
 	var w *world
-	w = newWorld(t, issuer("", func(string) job.Outcome {
+	w = newWorld(t, tokenServer("", func(string) job.Outcome {
 		w.shelf.mu.Lock()
 		defer w.shelf.mu.Unlock()
 		w.shelf.err = errors.New("the store is away")
@@ -455,17 +455,17 @@ func TestTokens_ASlowServerCostsNoMoreThanTheAttempt(t *testing.T) {
 		})
 		w.put("o", client)
 		start := time.Now()
-		o := w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: 3 * time.Second, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}})
+		o := w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: 3 * time.Second, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindTimeout || time.Since(start) != 3*time.Second || o.Duration != 3*time.Second {
 			t.Errorf("after %s: %+v", time.Since(start), o)
 		}
-		o = w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}})
+		o = w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindSecret {
 			t.Errorf("the outcome is %+v", o)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(execute.ErrCancelled) })
-		o = w.vault.Do(ctx, owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}})
+		o = w.vault.Do(ctx, owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindCancelled {
 			t.Errorf("cancelled: %+v", o)
 		}

@@ -35,7 +35,7 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion, Account: r.owner.ID, Sealer: r.service.Sealer,
+		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer, Account: r.owner.ID, Sealer: r.service.Sealer,
 	}
 }
 

@@ -45,6 +45,8 @@ type Config struct {
 	Stats Stats
 	// NoCompletion is set if targets have no address to report outcomes at.
 	NoCompletion bool
+	// NoIssuer is set if the service can't issue tokens.
+	NoIssuer bool
 	// Secrets knows the secrets that headers may name; nil means that there are
 	// none.
 	Secrets *secret.Vault

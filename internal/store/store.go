@@ -40,6 +40,7 @@ type Store interface {
 	Alerts
 	Recipients
 	HeaderSecrets
+	SigningKeys
 	// Subscribe sets the function that receives notices of stored items. Notices
 	// are hints, sent after the commit, and may be lost. The function must not
 	// block. There is one subscriber; it must be set before items are claimed.

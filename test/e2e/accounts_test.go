@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	punctual "github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
@@ -15,7 +16,7 @@ func TestAccount_IsReadWithItsKey(t *testing.T) {
 	got := a.Get("/api/account").Want(200).Data()
 	wantSame(t, "the account", got, `{"id":"`+a.ID+`","email":"`+a.Email+`",`+
 		`"limits":{"calls_per_second":null,"pending_jobs":null,"schedules":null,"stored_bytes":null,"keys":100,"body_bytes":1048576},`+
-		`"usage":{"pending_jobs":0,"schedules":0,"stored_bytes":null,"sampled_at":null},"retention_seconds":2592000}`)
+		`"usage":{"pending_jobs":0,"schedules":0,"stored_bytes":null,"sampled_at":null},"retention_seconds":2592000,"signing_public_keys":`+got.Get("signing_public_keys").Raw()+`}`)
 }
 
 func TestAccount_ShowsLimitsAndRetention(t *testing.T) {
@@ -56,9 +57,26 @@ func TestAccount_SigningSecretIsRotatedOverTheAPI(t *testing.T) {
 	// Both sign from now on.
 	target := harness.SharedTarget(t).Route(t)
 	create(a.Client, `{"url":"`+target.URL+`"}`)
-	signed := strings.Fields(target.Await(t, 1, soon)[0].Header.Get("webhook-signature"))
-	if len(signed) != 2 {
+	request := target.Await(t, 1, soon)[0]
+	signed := strings.Fields(request.Header.Get("webhook-signature"))
+	if len(signed) != 4 {
 		t.Errorf("the request is signed %q", signed)
+	}
+	public := a.Get("/api/account").Want(200).Data().Get("signing_public_keys").Items()
+	if len(public) != 2 {
+		t.Fatalf("the public keys are %v", public)
+	}
+	for i, key := range public {
+		// The header without the signature of the other key, and without those of secrets.
+		header := request.Header.Clone()
+		header.Set("webhook-signature", signed[0]+" "+signed[2+i])
+		v, err := punctual.NewVerifier(key.Str())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Verify(header, request.Body); err != nil {
+			t.Errorf("key %d: %v", i, err)
+		}
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // secrets signs requests.
 type secrets struct{}
 
-func (secrets) SigningSecrets(context.Context, int64) ([]execute.Secret, error) {
-	return []execute.Secret{execute.Secret("secret")}, nil
+func (secrets) SigningSecrets(context.Context, int64) (execute.Signing, error) {
+	return execute.Signing{Secrets: []execute.Secret{execute.Secret("secret")}}, nil
 }
 
 // targets answers a node's requests.

@@ -41,6 +41,25 @@ class TestVerify(unittest.TestCase):
         verify(SECRET, {**HEADERS, "webhook-signature": several}, BODY, now=now)
         self.refused("mismatch", {}, secrets=other)
 
+    def test_accepts_the_signature_by_a_private_key_for_its_public_key_only(self) -> None:
+        try:
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        except ImportError:
+            self.assertRaises(ImportError, Verifier, "whpk_" + base64.b64encode(bytes(32)).decode())
+            return
+        private = Ed25519PrivateKey.from_private_bytes(b"\1" * 32)
+        public = "whpk_" + base64.b64encode(private.public_key().public_bytes_raw()).decode()
+        content = f"{HEADERS['webhook-id']}.{HEADERS['webhook-timestamp']}.{BODY}".encode()
+        own = f"v1a,{base64.b64encode(private.sign(content)).decode()}"
+        both = {"webhook-signature": f"{HEADERS['webhook-signature']} {own}"}
+        verify(public, {**HEADERS, **both}, BODY, now=now)
+        verify([SECRET, public], {**HEADERS, "webhook-signature": own}, BODY, now=now)
+        self.refused("mismatch", both, BODY + " ", secrets=public)
+        self.refused("mismatch", {}, secrets=public)  # a v1 that is right is not by the key
+        other = Ed25519PrivateKey.from_private_bytes(b"\2" * 32).public_key().public_bytes_raw()
+        self.refused("mismatch", both, secrets="whpk_" + base64.b64encode(other).decode())
+        self.assertRaises(ValueError, Verifier, "whpk_AAAA")
+
     def test_refuses_what_was_changed(self) -> None:
         self.refused("mismatch", {}, BODY + " ")
         self.refused("mismatch", {"webhook-id": "msg_other"})
@@ -66,10 +85,10 @@ class TestVerify(unittest.TestCase):
             self.refused("malformed", {"webhook-id": id})
         for timestamp in ("1e9", "-1", "0x10", "16142653301614265330", "1614265330.0", " 1614265330", "1614265330\n", "١"):
             self.refused("malformed", {"webhook-timestamp": timestamp})
-        for signature in ("v1", "v1,", "v1,abc", "v2," + HEADERS["webhook-signature"][3:], "v1,%%%%", "v1,é", " ".join([HEADERS["webhook-signature"]] * 11)):
+        for signature in ("v1", "v1,", "v1,abc", "v2," + HEADERS["webhook-signature"][3:], "v1,%%%%", "v1,é", " ".join([HEADERS["webhook-signature"]] * 21)):
             self.refused("malformed", {"webhook-signature": signature})
 
     def test_needs_secrets_of_the_right_form(self) -> None:
-        for wrong in ("", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_%", [], [SECRET] * 11):
+        for wrong in ("", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_%", [], [SECRET] * 21):
             with self.assertRaises(ValueError):
                 Verifier(wrong)

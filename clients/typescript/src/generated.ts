@@ -218,6 +218,11 @@ export interface JobRequest {
    */
   completion?: Completion | null;
   /**
+   * How each request proves who sends it; see `Auth`. Nothing of it goes to
+   * another origin when the target redirects there.
+   */
+  auth?: Auth | null;
+  /**
    * No attempt starts later than the due time plus this, waiting and
    * retries included. The job is then discarded, with the error `expired`.
    */
@@ -328,6 +333,39 @@ export interface Completion {
   within: Duration;
   /** From the last sign of life, at most `within`. */
   heartbeat?: Duration | null;
+}
+
+/**
+ * One way to prove who sends a request.
+ *
+ * - `oidc`: the header `Authorization: Bearer` with a token (JWT, ES256) that
+ *   this service issues for each attempt: `iss` the service's public URL, `sub`
+ *   `account:` and the account's id, `aud`, `iat`, `exp` (the timeout and five
+ *   minutes, an hour at most), `jti` the `webhook-id`, `job_id` and, for a run,
+ *   `schedule_id`. `/.well-known/openid-configuration` and
+ *   `/.well-known/jwks.json` say how to verify it. Needs a service with
+ *   `--public-url` and `--secrets-key-file`.
+ * - `mtls`: a client certificate, from a secret with `certificate`.
+ * - `aws`: a signature as AWS defines it (SigV4), by a secret with
+ *   `access_key_id`.
+ *
+ * With `oidc` and `aws`, `headers` can't have `Authorization`.
+ */
+export interface Auth {
+  oidc?: {
+    /** The claim `aud`. By default the origin of `url`. */
+    audience?: string | null;
+    /** The claim `email`, which proves nothing; `sub` does. */
+    email?: string | null;
+  };
+  /** The name of a secret. */
+  mtls?: string;
+  aws?: {
+    /** The name of a secret. */
+    secret: string;
+    service: string;
+    region: string;
+  };
 }
 
 /** Keys of limits, up to 3. */
@@ -452,6 +490,8 @@ export interface Args {
   limits?: LimitKeys;
   /** How long the target may take to report the outcome. */
   completion?: Completion;
+  /** How each request proves who sends it. */
+  auth?: Auth;
   /** How long after the due time an attempt may start. */
   expires_in?: Duration;
   /** What the schedule does about missed points. */
@@ -1871,6 +1911,8 @@ export interface AccountAnswer {
     };
     /** How long final jobs and logs are kept. Null for ever. */
     retention_seconds: number | null;
+    /** The public keys of the signatures `v1a`, newest first: one for each signing secret. Empty while none can be decrypted. */
+    signing_public_keys: string[];
   };
 }
 
@@ -1972,10 +2014,15 @@ export interface KeyAnswer {
   };
 }
 
-/** A secret that header values can name, without its value. */
+/** A secret that jobs can name, without its value. */
 export interface HeaderSecret {
   name: string;
   hosts: SecretHosts;
+  /**
+   * What it is for: header values (`value`, also with `oauth2`), `auth.mtls` or
+   * `auth.aws`. Left out if it can't be decrypted.
+   */
+  kind?: "value" | "certificate" | "access_key";
   /** There, and true, if targets of http may receive the secret, too. */
   http?: true;
   created_at: KeyTime;
@@ -1988,10 +2035,25 @@ export interface HeaderSecret {
  */
 export type SecretHosts = string[];
 
-/** A secret to store. It has either a `value` or `oauth2`. */
+/**
+ * A secret to store: `value` or `oauth2` for headers, `certificate` and
+ * `private_key` for `auth.mtls`, or `access_key_id` and `secret_access_key` for
+ * `auth.aws`.
+ */
 export interface NewHeaderSecret {
   /** What replaces the placeholder. Visible ASCII and spaces. */
   value?: string | null;
+  /**
+   * A client certificate in PEM, followed by those that lead to its authority,
+   * 8 at most.
+   */
+  certificate?: string | null;
+  /** The private key of the certificate in PEM, not encrypted. */
+  private_key?: string | null;
+  access_key_id?: string | null;
+  secret_access_key?: string | null;
+  /** For an access key that lasts for a time only. */
+  session_token?: string | null;
   hosts: SecretHosts;
   /**
    * Whether targets of `http` may receive the secret, too. Anybody on the way to

@@ -36,6 +36,22 @@ describe("verify", () => {
     await refused("mismatch", {}, body, other);
   });
 
+  it("accepts the signature by a private key, for its public key only", async () => {
+    const pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+    const raw = async (key: CryptoKey) => `whpk_${Buffer.from(await crypto.subtle.exportKey("raw", key)).toString("base64")}`;
+    const content = Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`);
+    const sum = Buffer.from(await crypto.subtle.sign("Ed25519", pair.privateKey, content)).toString("base64");
+    const signed = { ...headers, "webhook-signature": `${headers["webhook-signature"]} v1a,${sum}` };
+    const key = await raw(pair.publicKey);
+    await verify(key, signed, body, then);
+    await verify([secret, key], { ...headers, "webhook-signature": `v1a,${sum}` }, body, then);
+    await refused("mismatch", { "webhook-signature": signed["webhook-signature"] }, `${body} `, key);
+    await refused("mismatch", {}, body, key); // a v1 that is right is not by the key
+    const other = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+    await refused("mismatch", { "webhook-signature": signed["webhook-signature"] }, body, await raw(other.publicKey));
+    assert.throws(() => new Verifier("whpk_AAAA"), TypeError);
+  });
+
   it("refuses what was changed", async () => {
     await refused("mismatch", {}, `${body} `);
     await refused("mismatch", { "webhook-id": "msg_other" });
@@ -57,7 +73,7 @@ describe("verify", () => {
     await refused("malformed", { "webhook-id": "a.b" });
     await refused("malformed", { "webhook-id": "x".repeat(256) });
     for (const timestamp of ["1e9", "-1", "0x10", "16142653301614265330", "1614265330.0", " 1614265330"]) await refused("malformed", { "webhook-timestamp": timestamp });
-    for (const signature of ["v1", "v1,", "v1,abc", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", "v1,%%%%", Array(11).fill(headers["webhook-signature"]).join(" ")]) {
+    for (const signature of ["v1", "v1,", "v1,abc", "v2,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=", "v1,%%%%", Array(21).fill(headers["webhook-signature"]).join(" ")]) {
       await refused("malformed", { "webhook-signature": signature });
     }
   });

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"slices"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -115,10 +116,7 @@ func (r *Records) EncryptedHeaders(ctx context.Context, after store.Encrypted, l
 // EncryptedReplace implements store.HeaderSecrets. SQLite overwrites the old values in
 // the file, some of which may not have been encrypted.
 func (r *Records) EncryptedReplace(ctx context.Context, values []store.Reencrypted) error {
-	queries := make([]Query, 0, len(values)+2)
-	if r.engine.Dialect() == SQLite {
-		queries = append(queries, Query{SQL: `PRAGMA secure_delete = ON`})
-	}
+	queries := make([]Query, 0, len(values))
 	for _, v := range values {
 		if v.Name != "" {
 			queries = append(queries, Query{
@@ -132,8 +130,14 @@ func (r *Records) EncryptedReplace(ctx context.Context, values []store.Reencrypt
 			Args: []any{v.New, v.Account.Number, v.CreatedAt, v.Value},
 		})
 	}
-	if r.engine.Dialect() == SQLite {
-		queries = append(queries, Query{SQL: `PRAGMA secure_delete = OFF`})
+	return r.write(ctx, r.overwriting(queries...)...)
+}
+
+// overwriting returns queries after which SQLite's file does not have the values that
+// they replace.
+func (r *Records) overwriting(queries ...Query) []Query {
+	if r.engine.Dialect() != SQLite {
+		return queries
 	}
-	return r.write(ctx, queries...)
+	return slices.Concat([]Query{{SQL: `PRAGMA secure_delete = ON`}}, queries, []Query{{SQL: `PRAGMA secure_delete = OFF`}})
 }

@@ -50,7 +50,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
 		"Retention": retentionTests, "People": peopleTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
-		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "Alerts": alertTests, "Recipients": recipientTests,
+		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Uses": useTests,
 		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}

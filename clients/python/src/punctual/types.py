@@ -45,6 +45,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
+    "auth": "Optional[Auth]",
     "expires_in": "Optional[Duration]",
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
     "ends_at": "Optional[When]",
@@ -122,6 +123,43 @@ class Completion(_Completion, total=False):
 
     # From the last sign of life, at most `within`.
     heartbeat: Optional[Duration]
+
+
+class AuthOidc(TypedDict, total=False):
+    # The claim `aud`. By default the origin of `url`.
+    audience: Optional[str]
+    # The claim `email`, which proves nothing; `sub` does.
+    email: Optional[str]
+
+
+class AuthAws(TypedDict):
+    # The name of a secret.
+    secret: str
+    service: str
+    region: str
+
+
+class Auth(TypedDict, total=False):
+    """One way to prove who sends a request.
+
+    - `oidc`: the header `Authorization: Bearer` with a token (JWT, ES256) that
+      this service issues for each attempt: `iss` the service's public URL, `sub`
+      `account:` and the account's id, `aud`, `iat`, `exp` (the timeout and five
+      minutes, an hour at most), `jti` the `webhook-id`, `job_id` and, for a run,
+      `schedule_id`. `/.well-known/openid-configuration` and
+      `/.well-known/jwks.json` say how to verify it. Needs a service with
+      `--public-url` and `--secrets-key-file`.
+    - `mtls`: a client certificate, from a secret with `certificate`.
+    - `aws`: a signature as AWS defines it (SigV4), by a secret with
+      `access_key_id`.
+
+    With `oidc` and `aws`, `headers` can't have `Authorization`.
+    """
+
+    oidc: AuthOidc
+    # The name of a secret.
+    mtls: str
+    aws: AuthAws
 
 
 class JobRecord(TypedDict):
@@ -203,6 +241,7 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "dialect": "Dialect",
     "limits": "LimitKeys",
     "completion": "Completion",
+    "auth": "Auth",
     "expires_in": "Duration",
     "catch_up": "Literal['one', 'none', 'all']",
     "ends_at": "When",
@@ -1647,6 +1686,8 @@ class AccountAnswerData(TypedDict):
     usage: AccountAnswerDataUsage
     # How long final jobs and logs are kept. Null for ever.
     retention_seconds: Optional[int]
+    # The public keys of the signatures `v1a`, newest first: one for each signing secret. Empty while none can be decrypted.
+    signing_public_keys: List[str]
 
 
 class AccountAnswer(TypedDict):
@@ -1775,8 +1816,11 @@ class _HeaderSecret(TypedDict):
 
 
 class HeaderSecret(_HeaderSecret, total=False):
-    """A secret that header values can name, without its value."""
+    """A secret that jobs can name, without its value."""
 
+    # What it is for: header values (`value`, also with `oauth2`), `auth.mtls` or
+    # `auth.aws`. Left out if it can't be decrypted.
+    kind: Literal["value", "certificate", "access_key"]
     # There, and true, if targets of http may receive the secret, too.
     http: Literal[True]
 
@@ -1802,10 +1846,22 @@ class _NewHeaderSecret(TypedDict):
 
 
 class NewHeaderSecret(_NewHeaderSecret, total=False):
-    """A secret to store. It has either a `value` or `oauth2`."""
+    """A secret to store: `value` or `oauth2` for headers, `certificate` and
+    `private_key` for `auth.mtls`, or `access_key_id` and `secret_access_key` for
+    `auth.aws`.
+    """
 
     # What replaces the placeholder. Visible ASCII and spaces.
     value: Optional[str]
+    # A client certificate in PEM, followed by those that lead to its authority,
+    # 8 at most.
+    certificate: Optional[str]
+    # The private key of the certificate in PEM, not encrypted.
+    private_key: Optional[str]
+    access_key_id: Optional[str]
+    secret_access_key: Optional[str]
+    # For an access key that lasts for a time only.
+    session_token: Optional[str]
     # Whether targets of `http` may receive the secret, too. Anybody on the way to
     # them can read it.
     http: Optional[bool]
@@ -2045,6 +2101,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
+    "auth": "Optional[Auth]",
     "expires_in": "Optional[Duration]",
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
     "ends_at": "Optional[When]",

@@ -31,14 +31,24 @@ export interface VerifyOptions {
 }
 
 const secretPrefix = "whsec_";
+const publicPrefix = "whpk_";
 const maxIdLength = 255;
-const maxSignatures = 10;
+const maxSignatures = 20;
 const encoder = new TextEncoder();
 const malformed = (what: string) => new SignatureError("malformed", `${what} is malformed`);
+
+/** A signature and its version. */
+interface Signature {
+  version: "v1" | "v1a";
+  bytes: Uint8Array<ArrayBuffer>;
+}
 
 /**
  * Verifies signatures as Standard Webhooks define them. With several secrets,
  * one of them must have signed: during a rotation give the new and the old one.
+ *
+ * A public key (`whpk_…`, see `GET /api/account`) can stand in place of a secret
+ * (`whsec_…`): it verifies the signatures `v1a`, and can't make any.
  */
 export class Verifier {
   readonly #keys: Promise<CryptoKey[]>;
@@ -47,8 +57,9 @@ export class Verifier {
 
   constructor(secrets: string | readonly string[], options: VerifyOptions = {}) {
     const all = typeof secrets === "string" ? [secrets] : [...secrets];
-    if (all.length === 0 || all.length > maxSignatures) throw new TypeError(`give 1 to ${maxSignatures} signing secrets`);
-    this.#keys = Promise.all(all.map(decodeSecret).map(importKey));
+    if (all.length === 0 || all.length > maxSignatures) throw new TypeError(`give 1 to ${maxSignatures} signing secrets or public keys`);
+    this.#keys = Promise.all(all.map(decodeKey).map((key) => (key.version === "v1" ? importKey(key.bytes) : importPublicKey(key.bytes))));
+    this.#keys.catch(() => {}); // verify rejects with it
     this.#tolerance = options.tolerance ?? 300;
     this.#now = options.now ?? Date.now;
   }
@@ -64,14 +75,18 @@ export class Verifier {
     const content = signedContent(verified.id, unixSeconds(verified.timestamp), body);
     let matches = false;
     for (const key of await this.#keys) {
+      if (key.type === "public") {
+        for (const { version, bytes } of signatures) matches = (version === "v1a" && (await crypto.subtle.verify("Ed25519", key, bytes, content))) || matches;
+        continue;
+      }
       const expected = new Uint8Array(await crypto.subtle.sign("HMAC", key, content));
-      for (const signature of signatures) matches = equal(expected, signature) || matches;
+      for (const { version, bytes } of signatures) matches = (version === "v1" && equal(expected, bytes)) || matches;
     }
     if (!matches) throw new SignatureError("mismatch", "the signature does not match: the body was changed, or the secret is another account's");
     return verified;
   }
 
-  #read(headers: HeaderSource): { verified: Verified; signatures: Uint8Array[] } {
+  #read(headers: HeaderSource): { verified: Verified; signatures: Signature[] } {
     const [id, seconds, text] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => headerOf(headers, name));
     if (!id || !seconds || !text) throw new SignatureError("missing", "webhook-id, webhook-timestamp or webhook-signature is missing: the service did not send this");
     if (id.length > maxIdLength || !/^[\x21-\x2d\x2f-\x7e]+$/.test(id)) throw malformed("webhook-id");
@@ -113,13 +128,20 @@ function signedContent(id: string, seconds: number, body: Uint8Array | string): 
   return content;
 }
 
-/** The signatures of version 1; others are for receivers that know them. */
-function readSignatures(text: string): Uint8Array[] {
+/** The signatures by secrets (v1) and by keys (v1a); others are for receivers that know them. */
+function readSignatures(text: string): Signature[] {
   const parts = text.split(" ", maxSignatures + 1);
   if (parts.length > maxSignatures) throw malformed("webhook-signature");
-  const signatures = parts.filter((part) => part.startsWith("v1,")).map((part) => decodeBase64(part.slice(3)));
-  if (signatures.length === 0 || signatures.some((bytes) => bytes?.byteLength !== 32)) throw malformed("webhook-signature");
-  return signatures as Uint8Array[];
+  const signatures: Signature[] = [];
+  for (const part of parts) {
+    const [version, encoded] = part.split(",", 2);
+    if (version !== "v1" && version !== "v1a") continue;
+    const bytes = decodeBase64(encoded ?? "");
+    if (bytes?.byteLength === (version === "v1" ? 32 : 64)) signatures.push({ version, bytes });
+    else if (version === "v1") throw malformed("webhook-signature");
+  }
+  if (signatures.length === 0) throw malformed("webhook-signature");
+  return signatures;
 }
 
 /** Compares in a time that does not depend on where the bytes differ. */
@@ -127,6 +149,13 @@ function equal(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.byteLength ^ b.byteLength;
   for (let i = 0; i < a.byteLength; i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0);
   return difference === 0;
+}
+
+function decodeKey(text: string): Signature {
+  if (!text.startsWith(publicPrefix)) return { version: "v1", bytes: decodeSecret(text) };
+  const bytes = decodeBase64(text.slice(publicPrefix.length));
+  if (bytes?.byteLength !== 32) throw new TypeError('a public key must be "whpk_" followed by the base64 of 32 bytes');
+  return { version: "v1a", bytes };
 }
 
 function decodeSecret(secret: string): Uint8Array<ArrayBuffer> {
@@ -142,6 +171,10 @@ function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined;
   }
+}
+
+function importPublicKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
 }
 
 function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {

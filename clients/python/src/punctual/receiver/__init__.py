@@ -7,6 +7,7 @@ from .delivery import JobDelivery, Message
 from .reply import Outcome, Reply, RetryLater
 from .routes import PlainResponse, Receiver, Route
 from .signature import SignatureError, Verified, Verifier, sign, verify
+from .token import TokenError, TokenVerifier
 from .store import BusyError, Handled, MemoryStore, ReceiptStore
 from .wsgi import wsgi
 

@@ -15,8 +15,9 @@ from typing import Any, Callable, Dict, List, Literal, Mapping, Optional, Sequen
 Reason = Literal["missing", "malformed", "stale", "mismatch"]
 
 SECRET_PREFIX = "whsec_"
+PUBLIC_PREFIX = "whpk_"
 MAX_ID_LENGTH = 255
-MAX_SIGNATURES = 10
+MAX_SIGNATURES = 20
 
 
 class SignatureError(Exception):
@@ -38,14 +39,19 @@ class Verified:
 
 
 class Verifier:
-    """Verifies signatures. Of several secrets one must have signed: during a rotation give the new and the old one."""
+    """Verifies signatures. Of several secrets one must have signed: during a rotation give the new and the old one.
+
+    A public key (whpk_…, see GET /api/account) can stand in place of a secret (whsec_…): it verifies the signatures v1a,
+    and can't make any. It needs the package cryptography: pip install "punctual-client[identity]".
+    """
 
     def __init__(self, secrets: Union[str, Sequence[str]], *, tolerance: float = 300, now: Callable[[], float] = time.time) -> None:
         """tolerance is how many seconds old, or ahead, a request may be; now is for tests."""
         given = [secrets] if isinstance(secrets, str) else list(secrets)
         if not 1 <= len(given) <= MAX_SIGNATURES:
-            raise ValueError(f"give 1 to {MAX_SIGNATURES} signing secrets")
-        self._keys = [_decode_secret(one) for one in given]
+            raise ValueError(f"give 1 to {MAX_SIGNATURES} signing secrets or public keys")
+        self._keys = [_decode_secret(one) for one in given if not one.startswith(PUBLIC_PREFIX)]
+        self._public = [_public_verifier(one) for one in given if one.startswith(PUBLIC_PREFIX)]
         self._tolerance = tolerance
         self._now = now
 
@@ -60,13 +66,15 @@ class Verifier:
         matches = False
         for key in self._keys:
             expected = hmac.new(key, content, hashlib.sha256).digest()
-            for signature in signatures:
-                matches = hmac.compare_digest(expected, signature) or matches
+            for version, signature in signatures:
+                matches = (version == "v1" and hmac.compare_digest(expected, signature)) or matches
+        for verifies in self._public:
+            matches = matches or any(version == "v1a" and verifies(signature, content) for version, signature in signatures)
         if not matches:
             raise SignatureError("mismatch", "the signature does not match: the body was changed, or the secret is another account's")
         return verified
 
-    def _read(self, headers: Mapping[str, Any]) -> Tuple[Verified, List[bytes]]:
+    def _read(self, headers: Mapping[str, Any]) -> Tuple[Verified, List[Tuple[str, bytes]]]:
         id, seconds, text = (header_of(headers, f"webhook-{name}") for name in ("id", "timestamp", "signature"))
         if not id or not seconds or not text:
             raise SignatureError("missing", "webhook-id, webhook-timestamp or webhook-signature is missing: the service did not send this")
@@ -105,15 +113,46 @@ def _signed_content(id: str, seconds: int, body: Union[bytes, str]) -> bytes:
     return f"{id}.{seconds}.".encode() + (body.encode() if isinstance(body, str) else bytes(body))
 
 
-def _read_signatures(text: str) -> List[bytes]:
-    """The signatures of version 1; others are for receivers that know them."""
+def _read_signatures(text: str) -> List[Tuple[str, bytes]]:
+    """The signatures by secrets (v1) and by keys (v1a); others are for receivers that know them."""
     parts = text.split(" ", MAX_SIGNATURES)
     if len(parts) > MAX_SIGNATURES:
         raise _malformed("webhook-signature")
-    signatures = [_decode_base64(part[3:]) for part in parts if part.startswith("v1,")]
-    if not signatures or any(one is None or len(one) != 32 for one in signatures):
+    signatures = []
+    for part in parts:
+        version, _, encoded = part.partition(",")
+        if version not in ("v1", "v1a"):
+            continue
+        signature = _decode_base64(encoded)
+        if signature is not None and len(signature) == (32 if version == "v1" else 64):
+            signatures.append((version, signature))
+        elif version == "v1":
+            raise _malformed("webhook-signature")
+    if not signatures:
         raise _malformed("webhook-signature")
-    return [one for one in signatures if one is not None]
+    return signatures
+
+
+def _public_verifier(text: str) -> Callable[[bytes, bytes], bool]:
+    """What verifies Ed25519 signatures by a public key."""
+    raw = _decode_base64(text[len(PUBLIC_PREFIX) :])
+    if raw is None or len(raw) != 32:
+        raise ValueError('a public key must be "whpk_" followed by the base64 of 32 bytes')
+    try:
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    except ImportError as error:
+        raise ImportError('public keys need the package cryptography: pip install "punctual-client[identity]"') from error
+    key = Ed25519PublicKey.from_public_bytes(raw)
+
+    def verifies(signature: bytes, content: bytes) -> bool:
+        try:
+            key.verify(signature, content)
+        except InvalidSignature:
+            return False
+        return True
+
+    return verifies
 
 
 def _decode_secret(secret: str) -> bytes:
