@@ -137,9 +137,9 @@ var methods = map[string]bool{
 	"RecipientGet":       true,
 	"RecipientList":      true,
 	"RecipientPrune":     true,
+	"RequestPrune":       true,
 	"Revisions":          true,
 	"RunUnfinished":      true,
-	"RequestPrune":       true,
 	"RunsEnded":          true,
 	"ScheduleChange":     true,
 	"ScheduleGet":        true,
@@ -279,6 +279,13 @@ func (s *Store) AccountSuspend(ctx context.Context, a int64, b time.Time, c stri
 func (s *Store) AccountTOTP(ctx context.Context, a int64, b identity.DecideTOTP) error {
 	return do(ctx, s, "AccountTOTP", func() error {
 		return s.Store.AccountTOTP(ctx, a, b)
+	})
+}
+
+// AccountTokenKeys implements store.Store.
+func (s *Store) AccountTokenKeys(ctx context.Context, a int64, b string, c string) (bool, error) {
+	return get(ctx, s, "AccountTokenKeys", func() (bool, error) {
+		return s.Store.AccountTokenKeys(ctx, a, b, c)
 	})
 }
 
@@ -583,6 +590,13 @@ func (s *Store) JobPrune(ctx context.Context, a time.Time, b store.PruneMark, c 
 	})
 }
 
+// JobRequested implements store.Store.
+func (s *Store) JobRequested(ctx context.Context, a job.Owner, b []uuid.UUID) ([]store.Inserted, error) {
+	return get(ctx, s, "JobRequested", func() ([]store.Inserted, error) {
+		return s.Store.JobRequested(ctx, a, b)
+	})
+}
+
 // JobScan implements store.Store.
 func (s *Store) JobScan(ctx context.Context, a job.Owner, b job.Query, c int, d func(*job.Job) bool) ([]*job.Job, int64, error) {
 	return getTwo(ctx, s, "JobScan", func() ([]*job.Job, int64, error) {
@@ -706,6 +720,13 @@ func (s *Store) LimitPass(ctx context.Context, a store.LimitPass) (store.LimitPa
 func (s *Store) LimitPut(ctx context.Context, a job.Owner, b limit.Record, c store.PutIf) (bool, error) {
 	return get(ctx, s, "LimitPut", func() (bool, error) {
 		return s.Store.LimitPut(ctx, a, b, c)
+	})
+}
+
+// LimitReset implements store.Store.
+func (s *Store) LimitReset(ctx context.Context, a job.Owner, b string) error {
+	return do(ctx, s, "LimitReset", func() error {
+		return s.Store.LimitReset(ctx, a, b)
 	})
 }
 
@@ -993,6 +1014,13 @@ func (s *Store) RecipientList(ctx context.Context, a int64, b string, c int) ([]
 func (s *Store) RecipientPrune(ctx context.Context, a time.Time, b int) (int, error) {
 	return get(ctx, s, "RecipientPrune", func() (int, error) {
 		return s.Store.RecipientPrune(ctx, a, b)
+	})
+}
+
+// RequestPrune implements store.Store.
+func (s *Store) RequestPrune(ctx context.Context, a time.Time, b int) (int, error) {
+	return get(ctx, s, "RequestPrune", func() (int, error) {
+		return s.Store.RequestPrune(ctx, a, b)
 	})
 }
 
