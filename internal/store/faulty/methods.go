@@ -154,10 +154,6 @@ var methods = map[string]bool{
 	"SecretDelete":       true,
 	"SecretList":         true,
 	"SecretPut":          true,
-	"SigningKeyAdd":      true,
-	"SigningKeyPage":     true,
-	"SigningKeyReplace":  true,
-	"SigningKeys":        true,
 	"SecretsNamed":       true,
 	"SessionDelete":      true,
 	"SessionEndOthers":   true,
@@ -166,6 +162,10 @@ var methods = map[string]bool{
 	"SessionList":        true,
 	"SessionPrune":       true,
 	"SessionSeen":        true,
+	"SigningKeyAdd":      true,
+	"SigningKeyPage":     true,
+	"SigningKeyReplace":  true,
+	"SigningKeys":        true,
 	"StatsPrune":         true,
 	"StatsRead":          true,
 	"StatsWrite":         true,
@@ -1189,6 +1189,34 @@ func (s *Store) SessionPrune(ctx context.Context, a time.Time, b int) (int, erro
 func (s *Store) SessionSeen(ctx context.Context, a []uint8, b time.Time, c time.Time) error {
 	return do(ctx, s, "SessionSeen", func() error {
 		return s.Store.SessionSeen(ctx, a, b, c)
+	})
+}
+
+// SigningKeyAdd implements store.Store.
+func (s *Store) SigningKeyAdd(ctx context.Context, a *identity.SigningKey, b time.Time) (bool, error) {
+	return get(ctx, s, "SigningKeyAdd", func() (bool, error) {
+		return s.Store.SigningKeyAdd(ctx, a, b)
+	})
+}
+
+// SigningKeyPage implements store.Store.
+func (s *Store) SigningKeyPage(ctx context.Context, a int64, b int64, c int) ([]identity.SigningKey, error) {
+	return get(ctx, s, "SigningKeyPage", func() ([]identity.SigningKey, error) {
+		return s.Store.SigningKeyPage(ctx, a, b, c)
+	})
+}
+
+// SigningKeyReplace implements store.Store.
+func (s *Store) SigningKeyReplace(ctx context.Context, a *identity.SigningKey, b string) error {
+	return do(ctx, s, "SigningKeyReplace", func() error {
+		return s.Store.SigningKeyReplace(ctx, a, b)
+	})
+}
+
+// SigningKeys implements store.Store.
+func (s *Store) SigningKeys(ctx context.Context, a int64) ([]identity.SigningKey, error) {
+	return get(ctx, s, "SigningKeys", func() ([]identity.SigningKey, error) {
+		return s.Store.SigningKeys(ctx, a)
 	})
 }
 
