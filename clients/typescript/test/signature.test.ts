@@ -101,6 +101,6 @@ describe("verify", () => {
   it("needs secrets of the right form", () => {
     for (const wrong of ["", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_%"]) assert.throws(() => new Verifier(wrong), /whsec_/);
     assert.throws(() => new Verifier([]), TypeError);
-    assert.throws(() => new Verifier(Array(11).fill(secret) as string[]), TypeError);
+    assert.throws(() => new Verifier(Array(21).fill(secret) as string[]), TypeError);
   });
 });
