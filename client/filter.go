@@ -23,6 +23,8 @@ type JobFilter struct {
 	State          string
 	ScheduleID     string
 	IdempotencyKey string
+	// Parent is the run with a group that became the jobs; 0 for any.
+	Parent int64
 	// Tags must all be there.
 	Tags []string
 	// Host is the host of the URL in lower case, without the port.
@@ -66,6 +68,9 @@ func (f JobFilter) values() url.Values {
 	put(values, "idempotency_key", f.IdempotencyKey)
 	put(values, "host", f.Host)
 	put(values, "name", f.Name)
+	if f.Parent != 0 {
+		values.Set("parent", strconv.FormatInt(f.Parent, 10))
+	}
 	put(values, "q", f.Search)
 	putTags(values, f.Tags)
 	putTime(values, "since", f.Since)

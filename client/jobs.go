@@ -66,6 +66,27 @@ func (c *Client) CreateJob(ctx context.Context, request JobRequest) (*JobRecord,
 	return record, err
 }
 
+// CreateGroupJobs creates a job for each target of request.Group, in one transaction. The
+// records are in the order of the targets. If other jobs hold the idempotency key, these
+// are returned, and their Job.HasConflict is true.
+func (c *Client) CreateGroupJobs(ctx context.Context, request JobRequest) ([]JobRecord, error) {
+	automatic := request.IdempotencyKey == "" && !c.config.NoAutomaticKeys
+	call := call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == "" && !automatic}
+	if automatic {
+		call.header = http.Header{"Idempotency-Key": {randomKey()}}
+	}
+	records, err := fetch[[]JobRecord](ctx, c, call)
+	if err != nil {
+		return nil, err
+	}
+	for i := range *records {
+		if automatic {
+			(*records)[i].Job.HasConflict = false
+		}
+	}
+	return *records, nil
+}
+
 // CreateJobs creates up to 1,000 jobs in one transaction, all or none. The records
 // are in the order of the requests.
 func (c *Client) CreateJobs(ctx context.Context, requests []JobRequest) ([]JobRecord, error) {

@@ -10,7 +10,9 @@ import (
 // schedule.
 type JobRequest struct {
 	// URL is an absolute https URL of at most 8 KiB.
-	URL string `json:"url"`
+	URL string `json:"url,omitempty"`
+	// Group is the name of a group of targets in place of URL; see CreateGroupJobs.
+	Group string `json:"group,omitempty"`
 	// Method is get, post, put, patch or delete; get if empty.
 	Method string `json:"method,omitempty"`
 	// Query is an object to append to the URL's query, or a string.
@@ -170,6 +172,10 @@ type JobDetails struct {
 	Completion    *CompletionState `json:"completion"`
 	Points        *Points          `json:"points"`
 	Deliveries    Deliveries       `json:"deliveries"`
+	// Children are the jobs that a run with a group became, Parent the run that became
+	// this job.
+	Children []int64 `json:"children"`
+	Parent   *int64  `json:"parent"`
 }
 
 // AttemptSummary is one attempt of a job.

@@ -34,6 +34,7 @@ type Records interface {
 	store.Marks
 	store.Summaries
 	store.Limits
+	store.Groups
 	store.Completions
 	store.Audits
 	store.Operations

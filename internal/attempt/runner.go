@@ -64,6 +64,7 @@ type Config struct {
 	Vault   Vault      // sends the requests of jobs that use secrets or prove who calls
 	Sealer  job.Sealer // of what jobs hide; nil encrypts nothing
 	Logs    Logs
+	Groups  Groups
 	Metrics *metrics.Metrics
 	Tracer  *tracing.Tracer // nil for no spans
 	Stats   Stats           // may be nil
@@ -160,6 +161,9 @@ func (r *Runner) Prewarm(item *store.QueueItem, n int) {
 		return
 	}
 	spec, party := job.ReadSpec(item.Job.Args), jobParty(item.Job)
+	if spec.Group != "" {
+		return
+	}
 	if name := spec.Auth.MTLS; name != "" {
 		if r.Vault == nil {
 			return
@@ -279,7 +283,16 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		return
 	}
 	a.begun(began)
+	var failed *job.Outcome
+	if a.FansOut() && a.Refused == nil {
+		if failed = r.fanOut(ctx, a, node, began, requestDone); failed == nil {
+			return
+		}
+	}
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
+		if failed != nil {
+			return *failed
+		}
 		if a.Refused != nil {
 			return a.refuse()
 		}

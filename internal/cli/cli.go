@@ -32,6 +32,7 @@ type commands struct {
 	Jobs       jobsCommand       `cmd:"" help:"Create, list, watch, change and cancel jobs through the API of a running service."`
 	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
 	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
+	Groups     groupsCommand     `cmd:"" help:"Define and delete groups of targets through the API of a running service."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
 	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`
 	Secrets    secretsCommand    `cmd:"" help:"Store secrets for headers, and rotate the keys that secrets are encrypted with."`

@@ -76,14 +76,19 @@ func (c *jobsCreate) Run(env *environment) error {
 		return failed(statusUsage, "--wait is for one job; --batch FILE creates several")
 	case c.Batch != "":
 		return c.createBatch(env)
-	case c.Target == "" && c.File == "":
-		return failed(statusUsage, "give the url that the request goes to, --file FILE or --batch FILE")
 	}
 	body, err := c.body(env)
 	if err != nil {
 		return err
 	}
+	group := !rawjson.IsNull(rawjson.Get(body, "group"))
+	if c.Target == "" && c.File == "" && !group {
+		return failed(statusUsage, "give the url that the request goes to, --group NAME, --file FILE or --batch FILE")
+	}
 	record, err := c.record(env, http.MethodPost, "/api/jobs", body)
+	if err == nil && rawjson.Value(record).Kind() == '[' {
+		return c.printGroupJobs(env, record)
+	}
 	return c.started(env, record, err, &c.waitFlags, func(j *jobView) string {
 		text := fmt.Sprintf("job %d is due %s", j.Number, c.terminal(env).moment(j.Job.Scheduled))
 		if j.Job.Conflict {

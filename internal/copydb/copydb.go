@@ -74,6 +74,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copySigningKeys(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copyGroups(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
 		return nil, interrupted(ctx, err)
@@ -129,6 +132,30 @@ func copyLimits(ctx context.Context, from, to Store) error {
 	}
 	return nil
 }
+
+// copyGroups copies the groups of targets.
+func copyGroups(ctx context.Context, from, to Store) error {
+	accounts, err := from.AccountList(ctx)
+	for i := 0; err == nil && i < len(accounts); i++ {
+		after := ""
+		for more := true; err == nil && more; {
+			var groups []*job.Group
+			groups, err = from.GroupList(ctx, accounts[i].Number, after, groupPage)
+			for k := 0; err == nil && k < len(groups); k++ {
+				after = groups[k].Name
+				_, err = to.GroupPut(ctx, groups[k], store.PutAlways)
+			}
+			more = len(groups) == groupPage
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copying the groups: %w", err)
+	}
+	return nil
+}
+
+// groupPage is how many groups are read at once.
+const groupPage = 20
 
 // nameOf returns a name for a source, derived from its accounts' IDs, which are
 // unique.

@@ -20,6 +20,8 @@ type Store interface {
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]store.Limit, error)
 	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error)
+	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
+	GroupPut(ctx context.Context, g *job.Group, putIf store.PutIf) (created bool, err error)
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)

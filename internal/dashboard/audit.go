@@ -72,6 +72,7 @@ var auditEvents = map[string]string{
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Account limits changed", audit.AccountSuspended: "Account suspended",
 	audit.AlertCreated: "Alert created", audit.AlertChanged: "Alert changed", audit.AlertDeleted: "Alert deleted",
+	audit.GroupCreated: "Group created", audit.GroupChanged: "Group changed", audit.GroupDeleted: "Group deleted",
 	audit.LimitCreated: "Limit created", audit.LimitChanged: "Limit changed", audit.LimitDeleted: "Limit deleted",
 	audit.ScheduleDisabled: "Schedule disabled", audit.ScheduleEnabled: "Schedule enabled", audit.ScheduleDeleted: "Schedule deleted",
 	audit.DocumentApplied: "Schedules applied from a file",

@@ -46,7 +46,12 @@ func (c *call) appendJobDetails(b []byte, d *service.JobDetails) []byte {
 	}
 	b = strconv.AppendInt(append(b, `,"deliveries":{"pending":`...), int64(d.Pending), 10)
 	b = strconv.AppendInt(append(b, `,"failed":`...), int64(d.Failed), 10)
-	return append(b, `}}`...)
+	b = appendEach(append(b, `},"children":`...), d.Children, func(b []byte, number int64) []byte { return strconv.AppendInt(b, number, 10) })
+	b = append(b, `,"parent":`...)
+	if d.Job.Parent == 0 {
+		return append(b, `null}`...)
+	}
+	return append(strconv.AppendInt(b, d.Job.Parent, 10), '}')
 }
 
 func appendAttempt(b []byte, a job.AttemptSummary) []byte {

@@ -20,17 +20,23 @@ func (s *Server) createJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	j, conflict, err := s.Service.Create(c.r.Context(), c.owner, body, headerKey(c.r.Header))
+	created, err := s.Service.CreateAll(c.r.Context(), c.owner, body, headerKey(c.r.Header))
 	if err != nil {
 		return err
 	}
-	c.span.Created(j.Number)
-	status := http.StatusOK
+	conflict, status := created.Conflict, http.StatusOK
 	if !conflict {
 		status = http.StatusCreated
-		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
 	}
 	add := c.preferredJob()
+	if created.Group {
+		return writeItems(c, status, created.Jobs, func(b []byte, j **job.Job) []byte { return add(b, *j, conflict) })
+	}
+	j := created.Jobs[0]
+	c.span.Created(j.Number)
+	if !conflict {
+		c.Header().Set("Location", "/api/jobs/"+strconv.FormatInt(j.Number, 10))
+	}
 	return c.writeRecord(status, func(b []byte) []byte { return add(b, j, conflict) })
 }
 

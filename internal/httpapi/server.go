@@ -124,6 +124,9 @@ var routes = []route{
 	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
 	{"/api/secrets/{name}", forAdmins, map[string]handler{
 		"GET": own((*Server).getHeaderSecret), "PUT": own((*Server).putHeaderSecret), "DELETE": own((*Server).deleteHeaderSecret)}},
+	{"/api/groups", forJobs, map[string]handler{"GET": own((*Server).listGroups)}},
+	{"/api/groups/{name}", forJobs, map[string]handler{
+		"GET": own((*Server).getGroup), "PUT": own((*Server).putGroup), "DELETE": own((*Server).deleteGroup)}},
 	{"/api/limits", forJobs, map[string]handler{"GET": own((*Server).listLimits)}},
 	{"/api/limits/{key}", forJobs, map[string]handler{
 		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},

@@ -23,6 +23,8 @@ type Field struct {
 	// Excludes names a field that cannot be given together with this one. It must
 	// name this one in turn. In a change, giving one removes the other.
 	Excludes string
+	// Strict: a change that gives this one does not remove the one that it excludes.
+	Strict bool
 	// Needs names a field without which this one cannot be given.
 	Needs string
 	// Column is set if the value has a column of its own in the record. It is not

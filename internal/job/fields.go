@@ -23,6 +23,7 @@ const (
 type Spec struct {
 	Method      string // lower case
 	URL         string
+	Group       string        // the name of a group of targets in place of URL; "" for none
 	Query       rawjson.Value // nil if absent, as are all values here
 	Headers     rawjson.Value
 	Body        rawjson.Value
@@ -73,9 +74,15 @@ var fields = []Field{
 		Form: Form{Section: RequestSection, Label: "Method", Choices: methods, Default: "post"},
 	},
 	{
-		Name: "url", In: Anywhere, Kind: TextValue, read: readURL,
+		Name: "url", In: Anywhere, Kind: TextValue, Excludes: groupField, Strict: true, read: readURL,
 		set:  func(s *Spec, v rawjson.Value) { s.URL = rawjson.Text(v) },
 		Form: Form{Section: RequestSection, Label: "URL", Placeholder: "https://example.com/hook", Mono: true},
+	},
+	{
+		Name: groupField, In: ForCreate | EditSchedule, Kind: TextValue, Excludes: "url", Strict: true, read: readGroup, check: checkGroup,
+		set:  func(s *Spec, v rawjson.Value) { s.Group = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "Group", Hint: "In place of a URL: a job for each target of the group.", Mono: true},
+		Flag: Flag{Placeholder: "NAME", Help: "A group of targets in place of a URL: it becomes a job for each target."},
 	},
 	{
 		Name: "query", In: Anywhere, Kind: ObjectValue, Types: []string{"object", "string"}, read: readQuery,

@@ -78,6 +78,7 @@ type Query struct {
 	Tags     []string // the job has all of them
 	Host     string   // of the url, as in Labels; "": any
 	Name     *string
+	Parent   int64 // the run with a group that became the job; 0: any
 	// Since (inclusive) and Until (exclusive) bound InsertedAt. Zero: any.
 	Since, Until time.Time
 }
@@ -122,6 +123,12 @@ var filterTable = []Filter{
 		field: func(s *Selection) any { return &s.Query.Key }, of: func(j *Job, _ *Labels) any { return given(j.Key) },
 		Label: "Idempotency key", Chip: "key", OnlySet: true,
 		Flag: Flag{"KEY", "Only jobs with this idempotency key."},
+	},
+	{
+		Name: "parent", In: OfJobs, Column: "parent", Index: "parent", Rank: 0,
+		field: func(s *Selection) any { return &s.Query.Parent }, of: func(j *Job, _ *Labels) any { return j.Parent },
+		Label: "Parent", Chip: "of run", OnlySet: true,
+		Flag: Flag{"ID", "Only the jobs that this run of a schedule with a group became: its number."},
 	},
 	{
 		Name: "error_kind", In: OfOperations, field: func(s *Selection) any { return &s.ErrorKind }, check: readErrorKind,

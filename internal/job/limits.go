@@ -57,9 +57,10 @@ func LimitKey(text string) (key string, valid bool) {
 
 var limitsMember = []byte(`"` + limitsField + `"`)
 
-// LimitsNamed returns the keys of the limits that args name.
+// LimitsNamed returns the keys of the limits that args name. A run with a group sends no
+// request, so limits hold only the jobs that it becomes.
 func LimitsNamed(args rawjson.Value) []string {
-	if !bytes.Contains(args, limitsMember) {
+	if !bytes.Contains(args, limitsMember) || GroupNamed(args) != "" {
 		return nil
 	}
 	spec := ReadSpec(args)

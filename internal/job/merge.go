@@ -17,7 +17,7 @@ func Merge(args rawjson.Value, changes []rawjson.Member) rawjson.Value {
 	for _, old := range rawjson.Members(args) {
 		_, changed := m.changes[old.Name]
 		f := byName[old.Name]
-		if f != nil && f.Excludes != "" && !rawjson.IsNull(m.changes[f.Excludes]) {
+		if f != nil && f.Excludes != "" && !f.Strict && !rawjson.IsNull(m.changes[f.Excludes]) {
 			m.put(f.Excludes)
 		} else if changed {
 			m.put(old.Name)

@@ -22,6 +22,7 @@ const (
 	KindBlocked     Kind = "blocked"     // requests to the address are not allowed
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindSecret      Kind = "secret"      // a secret is gone, can't be decrypted or may not be sent there; nothing was sent
+	KindGroup       Kind = "group"       // the group that a schedule names is gone; nothing was sent
 	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored
@@ -37,7 +38,7 @@ const (
 // job can end in.
 var attemptKinds = []Kind{
 	KindDNS, KindConnect, KindTLS, KindTimeout, KindClosed, KindProtocol, KindRedirect, KindBlocked,
-	KindTooLarge, KindSecret, KindCancelled, KindInterrupted, KindInternal, KindStatus,
+	KindTooLarge, KindSecret, KindGroup, KindCancelled, KindInterrupted, KindInternal, KindStatus,
 	KindExpired, KindAnswer, KindAbandoned,
 }
 

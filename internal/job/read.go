@@ -53,6 +53,10 @@ type ReadOptions struct {
 	CheckHost func(host string) string
 	// HasLimit reports whether a limit is defined. Nil accepts every key.
 	HasLimit func(key string) bool
+	// HasGroup reports whether a group is defined. Nil accepts every name.
+	HasGroup func(name string) bool
+	// NoGroup says why the request can't name a group; "" if it can.
+	NoGroup string
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
 	// NoCompletion refuses the field completion: the service has no public URL.
@@ -205,7 +209,7 @@ func (r *reader) refuse(pointer, format string, args ...any) {
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 func (r *reader) requireURL() {
-	if !r.has("url") {
+	if !r.has("url") && !r.has(groupField) {
 		r.refuse("#/url", "is required")
 	}
 }

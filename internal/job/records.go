@@ -64,6 +64,9 @@ type Job struct {
 	Revision int64
 	// RerunOf is the number of the job that this one repeats; 0 if none.
 	RerunOf int64
+	// Parent is the number of the run that became this job, because its schedule names a
+	// group; 0 if none.
+	Parent int64
 	// Runs is how many runs of the schedule counted for max_runs before this one.
 	Runs int64
 	// Skipped is how many points of the schedule's grid passed before this run was

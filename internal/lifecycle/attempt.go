@@ -80,7 +80,7 @@ func Resume(item *store.QueueItem) *Attempt {
 // Claim returns what is stored when a node claims the item for this attempt: no log
 // and no deliveries if it has expired.
 func (a *Attempt) Claim() store.Claim {
-	if a.Expired != nil {
+	if a.Expired != nil || a.FansOut() {
 		claim := store.Claim{QueueKey: a.Item.QueueKey, Attempt: a.Number, StartAt: a.StartAt}
 		claim.Revision = a.Item.Job.Revision
 		return claim
@@ -178,7 +178,7 @@ func (a *Attempt) shownOutcome(o job.Outcome) job.Outcome {
 // about returns what deliveries report about the attempt.
 func (a *Attempt) about(o *job.Outcome, v Verdict) messageData {
 	about := messageData{number: a.Number, method: a.method(), request: a.request, args: a.args, outcome: o, verdict: v}
-	if about.request.text == nil && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
+	if about.request.text == nil && !a.FansOut() && (a.Spec.WebhookURL != "" || a.Spec.CallbackURL != "") {
 		about.request.text = members(a.Outgoing.AppendPayload(nil))
 	}
 	return about

@@ -21,6 +21,10 @@ func (a *Attempt) prepare(render func(*job.Spec, job.Dynamic) (*job.Outgoing, er
 		if a.Spec, unread = a.readSpec(&dynamic); unread != nil {
 			return unread
 		}
+		if a.FansOut() {
+			a.Outgoing = job.Unrendered(&a.Spec)
+			return nil
+		}
 		a.Outgoing, err = render(&a.Spec, dynamic)
 		return err
 	})

@@ -61,6 +61,8 @@ type Batch struct {
 	atomic   bool
 	minimal  bool
 	limits   quota.Limits
+	// check may end the transaction with an error; nil for none.
+	check func([]store.Inserted) error
 }
 
 // BatchResult is the result of an item.
@@ -83,6 +85,7 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
 	options := reading.options(now, nil)
+	options.NoGroup = "can't be given in a batch; create the jobs of a group with POST /api/jobs"
 	read := 0
 	for i := range items {
 		if read += len(items[i].Body); read >= yieldBytes {
@@ -182,6 +185,11 @@ func (b *Batch) refused(k int, inserted *store.Inserted) error {
 // accept returns the fault because of which a batch is not stored. It is called in
 // the transaction.
 func (b *Batch) accept(stored []store.Inserted) error {
+	if b.check != nil {
+		if err := b.check(stored); err != nil {
+			return err
+		}
+	}
 	if !b.atomic {
 		return b.showable(stored)
 	}

@@ -15,33 +15,66 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// Create stores a job from a request's body. If another job holds its
+// Create is CreateAll for callers that need the first job only.
+func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	created, err := s.CreateAll(ctx, owner, body, headerKey)
+	if err != nil {
+		return nil, false, err
+	}
+	return created.Jobs[0], created.Conflict, nil
+}
+
+// CreateAll stores a job from a request's body. If another job holds its
 // idempotency key, on_conflict says what happens: if that job is returned, changed
 // or not, conflict is true.
-func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+//
+// A one-off request with a group stores a job for each of its targets.
+func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (*Created, error) {
 	if err := checkHops(ctx); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	now := s.Store.Now()
 	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
-		return s.answeredBefore(ctx, owner, body, err)
+		j, conflict, err := s.answeredBefore(ctx, owner, body, err)
+		if err != nil {
+			return nil, err
+		}
+		return &Created{Jobs: []*job.Job{j}, Conflict: conflict}, nil
+	}
+	if draft.Spec.Group != "" && draft.Frequency == nil {
+		return s.createGroup(ctx, owner, draft, now, job.CreateRequest(body))
 	}
 	n := newJob(owner, draft, now, originOf(ctx))
 	n.sentAs(draft, job.CreateRequest(body))
 	n.identify(draft, body, now)
-	return s.create(ctx, n)
+	j, conflict, err := s.create(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return &Created{Jobs: []*job.Job{j}, Conflict: conflict}, nil
 }
 
 // create stores a new job; see Create.
 func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict bool, err error) {
 	n.Brief = true
 	inserted, err := s.insert(ctx, n.NewJob)
-	if err == nil {
-		err = n.refused(&inserted)
-	}
 	if err != nil {
 		return nil, false, refusedCreate(err)
+	}
+	if inserted.Conflict && !inserted.Changed && inserted.Job != nil {
+		free, err := s.freeGroupKey(ctx, n.Job.Owner, inserted.Job)
+		if err != nil {
+			return nil, false, err
+		}
+		if free {
+			if inserted, err = s.insert(ctx, n.NewJob); err != nil {
+				return nil, false, refusedCreate(err)
+			}
+		}
+	}
+	if err := n.refused(&inserted); err != nil {
+		return nil, false, err
 	}
 	s.created(&inserted)
 	if !inserted.Conflict || inserted.Changed {

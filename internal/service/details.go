@@ -32,6 +32,7 @@ type JobDetails struct {
 	NextAttemptAt   time.Time
 	WaitingFor      []string
 	Reruns          []int64          // newest first
+	Children        []int64          // that a run with a group became
 	Points          *schedule.Points // of the schedule's grid that a run stands for; nil for a one-off job
 	Completion      *job.Completion  // nil if no attempt has one
 	Pending, Failed int              // deliveries
@@ -55,6 +56,10 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	if err != nil {
 		return nil, err
 	}
+	children, err := s.childrenOf(ctx, owner, j)
+	if err != nil {
+		return nil, err
+	}
 	points, err := s.pointsOf(ctx, owner, j)
 	if err != nil {
 		return nil, err
@@ -67,7 +72,7 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	}
 	return &JobDetails{
 		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor, Completion: completion,
-		Reruns: trail.Reruns, Points: points, Pending: trail.Pending, Failed: trail.Failed,
+		Reruns: trail.Reruns, Children: children, Points: points, Pending: trail.Pending, Failed: trail.Failed,
 	}, nil
 }
 

@@ -17,12 +17,14 @@ type reading struct {
 	owner   job.Owner
 	secrets *secret.Checker
 	limits  *limitChecker
+	groups  *groupChecker
 	holders *holderReader
 }
 
 func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 	r := reading{
-		service: s, owner: owner, limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}, holders: &holderReader{store: s.Store, ctx: ctx, owner: owner},
+		service: s, owner: owner, groups: &groupChecker{store: s.Store, ctx: ctx, owner: owner},
+		limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}, holders: &holderReader{store: s.Store, ctx: ctx, owner: owner},
 	}
 	if s.Secrets != nil {
 		r.secrets = s.Secrets.Checker(ctx, owner)
@@ -35,7 +37,8 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer, Account: r.owner.ID, Sealer: r.service.Sealer,
+		HasLimit: r.limits.has, HasGroup: r.groups.has, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer,
+		Account: r.owner.ID, Sealer: r.service.Sealer,
 	}
 }
 
@@ -77,6 +80,9 @@ func (h *holderReader) read(key string) *job.Schedule {
 func (r reading) result(err error) error {
 	if r.limits.failed != nil {
 		return r.limits.failed
+	}
+	if r.groups.failed != nil {
+		return r.groups.failed
 	}
 	if r.holders.failed != nil {
 		return r.holders.failed

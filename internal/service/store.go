@@ -20,6 +20,7 @@ type Store interface {
 	store.Logs
 	store.Summaries
 	store.Limits
+	store.Groups
 	store.Completions
 	store.Operations
 	store.JobSearch

@@ -35,6 +35,7 @@ type Store interface {
 	Counts
 	Targets
 	Limits
+	Groups
 	Operations
 	JobSearch
 	Alerts

@@ -6,7 +6,7 @@ import { Jobs } from "./jobs.js";
 import { Logs } from "./logs.js";
 import { Operations } from "./operations.js";
 import { Schedules } from "./schedules.js";
-import { Alerts, Limits, Secrets } from "./settings.js";
+import { Alerts, Groups, Limits, Secrets } from "./settings.js";
 import { Transport, type CallOptions, type CallRequest, type ClientOptions } from "./transport.js";
 
 /**
@@ -21,6 +21,7 @@ export class Punctual {
   readonly operations: Operations;
   readonly logs: Logs;
   readonly alerts: Alerts;
+  readonly groups: Groups;
   readonly limits: Limits;
   readonly secrets: Secrets;
   readonly account: Account;
@@ -33,6 +34,7 @@ export class Punctual {
     this.operations = new Operations(transport);
     this.logs = new Logs(transport);
     this.alerts = new Alerts(transport);
+    this.groups = new Groups(transport);
     this.limits = new Limits(transport);
     this.secrets = new Secrets(transport);
     this.account = new Account(transport);

@@ -14,12 +14,19 @@ export type Unit =
  */
 export interface JobRequest {
   /**
+   * A group of targets in place of `url`. A one-off request becomes a job for
+   * each target, in one transaction, and is answered with all of them; a run of
+   * a schedule becomes its jobs when it is due. A target's headers win over the
+   * job's. At most 64 KiB of request; not in batches.
+   */
+  group?: GroupName | null;
+  /**
    * Where to send the request: an absolute https URL with a host and
    * without user info, at most 8 KiB. Loopback, private, link-local and
    * otherwise special addresses are refused, unless the instance permits
    * them.
    */
-  url: Url;
+  url?: Url;
   /** The request's method. Upper or lower case; stored in lower case. */
   method?: ("get" | "post" | "put" | "patch" | "delete") | string | null;
   /**
@@ -325,7 +332,7 @@ export type StatusList = StatusOrClass[];
 export type StatusOrClass = number | string;
 
 /** Statuses, classes of them and error kinds, at most 100. */
-export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "cancelled" | "interrupted" | "internal" | "status" | "expired" | "answer" | "abandoned"))[];
+export type FailureList = (StatusOrClass | ("dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "group" | "cancelled" | "interrupted" | "internal" | "status" | "expired" | "answer" | "abandoned"))[];
 
 /** How long a target may take to report the outcome after a 202. */
 export interface Completion {
@@ -436,8 +443,10 @@ export type JobState = "available" | "executing" | "retryable" | "completed" | "
  * were not given; every other absent field stays absent.
  */
 export interface Args {
+  /** The group of targets, in place of `url`, of a schedule and its runs. */
+  group?: GroupName;
   /** Where the request goes. */
-  url: Url;
+  url?: Url;
   /** Its method, in lower case. */
   method: Method;
   /** What is appended to the url's query. */
@@ -747,7 +756,7 @@ export interface ErrorPayload {
    * `answer`: the target itself reported a failure. `abandoned`: the target
    * did not report the outcome in time.
    */
-  kind: "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
+  kind: "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "group" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
   message: Sentence;
   duration_ms: Milliseconds;
   /** Which attempt it was, counted from 1. */
@@ -1006,7 +1015,7 @@ export interface TargetResponse {
 /** Why an attempt failed. */
 export interface Failure {
   /** `status` for a response that is no success; the others as in the log. */
-  kind: "status" | "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
+  kind: "status" | "dns" | "connect" | "tls" | "timeout" | "closed" | "protocol" | "redirect" | "blocked" | "too_large" | "secret" | "group" | "internal" | "expired" | "poisoned" | "cancelled" | "interrupted" | "unstored" | "answer" | "abandoned";
   message: Sentence;
 }
 
@@ -1268,6 +1277,11 @@ export interface MinimalJob {
   has_confict?: true;
 }
 
+/** The jobs of a request with a group, or their ids if the client prefers, in the order of the targets. */
+export interface GroupJobsAnswer {
+  data: (MinimalJob | JobRecord)[];
+}
+
 /** A job's ids under `data`. */
 export interface MinimalJobAnswer {
   data: MinimalJob;
@@ -1474,6 +1488,10 @@ export interface JobDetailsAnswer {
     rerun_of: number | null;
     /** The `job_id`s of the jobs that repeat this one, newest first. */
     reruns: number[];
+    /** The `job_id`s of the jobs that a run with a group became, in the order of the targets. */
+    children: number[];
+    /** The `job_id` of the run that became this job. */
+    parent: number | null;
     /** For a job whose outcome is reported later; null otherwise. */
     completion: CompletionState | null;
     /** The points of the schedule's grid that the run stands for; null for a one-off job. */
@@ -2079,6 +2097,44 @@ export interface HeaderSecretAnswer {
   data: HeaderSecret;
 }
 
+/** The name of a group of targets. */
+export type GroupName = string;
+
+/** A target of a group. */
+export interface Target {
+  /** Its name, which no other target of the group has. */
+  name: GroupName;
+  /** Where the request goes. */
+  url: Url;
+  /** Headers for this target. They win over the job's of the same names. */
+  headers?: HeaderMap | null;
+}
+
+/** The targets of a group. */
+export interface NewGroup {
+  /** The targets, in the order of their jobs. */
+  targets: Target[];
+}
+
+/** A group of targets. */
+export interface Group {
+  name: GroupName;
+  /** The targets, as sent. */
+  targets: Target[];
+  inserted_at: Instant;
+  updated_at: Instant;
+}
+
+/** A group. */
+export interface GroupAnswer {
+  data: Group;
+}
+
+/** The account's groups, ordered by name. */
+export interface GroupList {
+  data: Group[];
+}
+
 /** A limit for receivers. */
 export interface NewLimit {
   /** How many attempts may start in any window of a length; null for no rate. */
@@ -2241,6 +2297,8 @@ export interface JobParameters {
   host?: string;
   /** Only jobs with exactly this name. */
   name?: string;
+  /** Only the jobs that the run with this `job_id` became, because its schedule names a group. */
+  parent?: number;
   /**
    * Only jobs created from this time on: a datetime as in `scheduled_at`, or
    * unix seconds.

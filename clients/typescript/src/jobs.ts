@@ -37,6 +37,17 @@ export class Jobs extends Resource {
     });
   }
 
+  /** Creates a job for each target of `job.group`, in one transaction. */
+  createForGroup(job: NewJob, options?: CallOptions): Call<JobRecord[]> {
+    const own = typeof job.idempotency_key !== "string";
+    const headers = own ? { "idempotency-key": crypto.randomUUID() } : {};
+    return start(this.transport, { method: "POST", path: jobs, body: job, headers, repeatable: true }, options, (body) => {
+      const records = data<JobRecord[]>(body);
+      if (own) records.forEach(withoutConflict);
+      return records;
+    });
+  }
+
   /**
    * Creates up to 1,000 jobs in one transaction: all, or with `atomic: false`
    * those that are right. Each item carries a `request_id`, made for the call

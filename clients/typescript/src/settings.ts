@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { nothing, start } from "./call.js";
-import type { Alert, AlertTestAnswer, HeaderSecret, Limit, LimitUseAnswer, NewHeaderSecret, NewLimit } from "./generated.js";
+import type { Alert, AlertTestAnswer, Group, HeaderSecret, Limit, LimitUseAnswer, NewGroup, NewHeaderSecret, NewLimit } from "./generated.js";
 import type { List } from "./list.js";
 import { conditional, Resource, segment } from "./resource.js";
 import type { CallOptions } from "./transport.js";
@@ -33,6 +33,11 @@ abstract class Named<Stored, Given, Single = Stored> extends Resource {
 /** Limits for receivers; get adds how many jobs wait. `host:NAME` is for all jobs to a host. */
 export class Limits extends Named<Limit, NewLimit, LimitUseAnswer["data"]> {
   protected readonly base = "/api/limits";
+}
+
+/** Groups of targets: a request with a group becomes a job for each. */
+export class Groups extends Named<Group, NewGroup> {
+  protected readonly base = "/api/groups";
 }
 
 /** Secrets for headers, used as `{{secret.NAME}}`. Their values are never shown. */

@@ -306,6 +306,7 @@ func updateDefinitions(t *tx, c *store.Changes) []query {
 	var queries []query
 	if j := c.Job; j != nil {
 		l := job.LabelsOf(j.Args)
+		l.Tags = job.StoredTags(j.Args)
 		args := packTexts(t.store, []*job.Job{j}, func(j **job.Job) rawjson.Value { return job.JoinArgs((*j).Args, &(*j).Hidden) })
 		queries = append(queries, query{
 			sql: `UPDATE jobs SET scheduled_at = $3, name = $4, description = $5, args = $6, host = $7, tags = $8, revision = $9, packed = $10, size = $11 WHERE account = (SELECT $1::bigint) AND number = $2`,
@@ -322,7 +323,7 @@ func updateDefinitions(t *tx, c *store.Changes) []query {
 		queries = append(queries, query{
 			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = (SELECT $1::bigint) AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(job.JoinArgs(s.Args, &s.Hidden)), job.LabelsOf(s.Args).Tags, s.Revision, text(s.Document),
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(job.JoinArgs(s.Args, &s.Hidden)), job.StoredTags(s.Args), s.Revision, text(s.Document),
 			},
 		})
 	}

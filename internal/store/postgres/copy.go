@@ -62,15 +62,15 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, tags,
-				follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size, key_request)
+				follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size, key_request, parent)
 			SELECT account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, string_to_array(tags, ' '),
-				follows, CASE WHEN follows IS NOT NULL THEN lane END, held_until, remembered_until, runs, skipped, trace, packed, size, key_request FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
+				follows, CASE WHEN follows IS NOT NULL THEN lane END, held_until, remembered_until, runs, skipped, trace, packed, size, key_request, parent FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::uuid[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[],
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[], $17::smallint[], $18::text[], $19::text[],
-				$20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[], $29::bytea[], $30::smallint[], $31::bytea[])
+				$20::bigint[], $21::bigint[], $22::bigint[], $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bytea[], $29::bytea[], $30::smallint[], $31::bytea[], $32::bigint[])
 				AS u (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 					attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, host, tags,
-					follows, lane, held_until, remembered_until, revision, rerun_of, runs, skipped, trace, packed, size, key_request)
+					follows, lane, held_until, remembered_until, revision, rerun_of, runs, skipped, trace, packed, size, key_request, parent)
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
 			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
@@ -87,7 +87,7 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 			column(jobs, func(j *row) []byte { return j.Trace }), args.packed, args.sizes,
-			column(jobs, func(j *row) []byte { return j.KeyRequest }),
+			column(jobs, func(j *row) []byte { return j.KeyRequest }), column(jobs, func(j *row) *int64 { return numberOrNull(j.Parent) }),
 		},
 	}}, append(append(copyItems(items), waiting...), insertSecretUses(jobs, func(j *row) *job.Job { return j.Job })...)...)
 }

@@ -22,7 +22,7 @@ const (
 	jobHead = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
 	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, `
 	jobTail = `,
-	coalesce(j.follows, 0), j.held_until, j.remembered_until, j.key_request, j.trace`
+	coalesce(j.follows, 0), j.held_until, j.remembered_until, j.key_request, j.trace, coalesce(j.parent, 0)`
 )
 
 const (
@@ -48,7 +48,7 @@ func (r *jobRow) targets() []any {
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
 		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed, argsOf{&r.args, &j.Args, &j.Hidden},
-		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil}, &j.KeyRequest, &j.Trace,
+		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil}, &j.KeyRequest, &j.Trace, &j.Parent,
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
 }
@@ -193,12 +193,12 @@ func (s *Store) JobCounts(ctx context.Context) (map[job.State]int64, error) {
 // newJobs is a table of new jobs, numbered in their order.
 const newJobs = `SELECT nextval('job_numbers') AS number, u.* FROM (
 	SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::uuid[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::text[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::text[],
-		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bytea[], $23::bytea[], $24::smallint[], $25::bytea[])
+		$15::bigint[], $16::bigint[], $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::bigint[], $22::bytea[], $23::bytea[], $24::smallint[], $25::bytea[], $26::bigint[])
 	WITH ORDINALITY AS u (account, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, tags,
-		rerun_of, follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size, key_request, i) ORDER BY i) u`
+		rerun_of, follows, lane, held_until, remembered_until, runs, skipped, trace, packed, size, key_request, parent, i) ORDER BY i) u`
 
 const (
-	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until, runs, skipped, trace, packed, size, key_request`
+	newColumns = `account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, args, host, rerun_of, follows, held_until, remembered_until, runs, skipped, trace, packed, size, key_request, parent`
 	insertJob  = `INSERT INTO jobs (` + newColumns + `, tags, lane)
 		SELECT ` + newColumns + `, string_to_array(tags, ' '), CASE WHEN follows IS NOT NULL THEN lane END FROM n`
 )
@@ -208,6 +208,7 @@ const (
 func labels[T any](records []T, args func(*T) rawjson.Value) (hosts, tags []*string) {
 	for i := range records {
 		l := job.LabelsOf(args(&records[i]))
+		l.Tags = job.StoredTags(args(&records[i]))
 		hosts, tags = append(hosts, orNull(text(l.Host))), append(tags, orNull(text(strings.Join(l.Tags, " "))))
 	}
 	return hosts, tags
@@ -229,7 +230,7 @@ func (s *Store) newJobColumns(jobs []store.NewJob) []any {
 		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }), column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
 		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
 		column(jobs, func(n *row) []byte { return n.Job.Trace }), args.packed, args.sizes,
-		column(jobs, func(n *row) []byte { return n.Job.KeyRequest }),
+		column(jobs, func(n *row) []byte { return n.Job.KeyRequest }), column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Parent) }),
 	}
 }
 
@@ -326,8 +327,8 @@ func (s *Store) insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob)
 	return query{
 		sql: `WITH n AS (` + newJobs + `) ` + insertJob + `
 			WHERE key IS NULL OR NOT EXISTS (SELECT FROM schedules s WHERE s.account = n.account AND s.key = n.key OFFSET 0)
-				AND (($26::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
-					AND h.remembered_until > $27 AND (($26::smallint[])[i] = 2 OR h.held_until > $27) OFFSET 0))
+				AND (($27::smallint[])[i] = 0 OR NOT EXISTS (SELECT FROM jobs h WHERE h.account = n.account AND h.key = n.key
+					AND h.remembered_until > $28 AND (($27::smallint[])[i] = 2 OR h.held_until > $28) OFFSET 0))
 			ORDER BY account, key, i
 			ON CONFLICT (account, key, (follows IS NOT NULL)) WHERE key IS NOT NULL AND state <= 2 DO NOTHING
 			RETURNING id, number`,

@@ -232,7 +232,7 @@ func (r *Records) AccountDelete(ctx context.Context, account int64, at time.Time
 // other credentials, and what waits to be told about its jobs.
 func LockOut(d Dialect, account int64) []Query {
 	tables := []string{
-		"sessions", "keys", "secrets", "signing_keys", "totps", "header_secrets", "secret_uses",
+		"sessions", "keys", "secrets", "signing_keys", "totps", "header_secrets", "target_groups", "secret_uses",
 		"alerts", "alert_states", "alert_outcomes", "alert_accounts",
 	}
 	if d == PostgreSQL {

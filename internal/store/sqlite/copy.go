@@ -105,11 +105,11 @@ func (t *tx) copyJobs(r *store.Records) error {
 		text := pack(job.JoinArgs(j.Args, &j.Hidden))
 		err := t.exec(`INSERT INTO jobs (number, id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, hops, revision, rerun_of, args, host, tags, runs, skipped,
-				follows, lane, held_until, remembered_until, key_request, trace, packed, size, room)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
+				follows, lane, held_until, remembered_until, key_request, trace, packed, size, room, parent)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
 			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), text.plain, host, tags, j.Runs, j.Skipped,
-			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j.Job))
+			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j.Job), numberOrNull(j.Parent))
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}

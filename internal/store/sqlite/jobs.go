@@ -58,10 +58,10 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 	keys := store.Hold(j)
 	text := &args.text
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
-			follows, lane, held_until, remembered_until, key_request, trace, packed, size, room)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			follows, lane, held_until, remembered_until, key_request, trace, packed, size, room, parent)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), text.plain, args.host, args.tags, j.Runs, j.Skipped,
-		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j))
+		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j), numberOrNull(j.Parent))
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -115,7 +115,7 @@ const (
 	jobHead = `j.number, j.id, j.account, j.state, j.schedule_id, j.key, j.inserted_at, j.scheduled_at, j.due_at,
 	j.attempted_at, j.completed_at, j.cancelled_at, j.discarded_at, j.name, j.description, j.hops, j.revision, coalesce(j.rerun_of, 0), j.runs, j.skipped, `
 	jobTail = `,
-	j.follows, j.held_until, j.remembered_until, j.key_request, j.trace`
+	j.follows, j.held_until, j.remembered_until, j.key_request, j.trace, j.parent`
 )
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
@@ -131,7 +131,7 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
 	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.packable()
 	j.Args, j.Hidden = job.SplitArgs(j.Args)
-	j.Follows, j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace = c.int64(), c.time(), c.time(), c.blob(), c.blob()
+	j.Follows, j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, j.Parent = c.int64(), c.time(), c.time(), c.blob(), c.blob(), c.int64()
 	var held *store.ClaimInfo
 	node, attempt, startAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

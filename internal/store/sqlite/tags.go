@@ -12,6 +12,7 @@ import (
 // labels returns the columns host and tags of a record.
 func labels(args rawjson.Value) (host any, tags rawjson.Value) {
 	l := job.LabelsOf(args)
+	l.Tags = job.StoredTags(args)
 	if len(l.Tags) > 0 {
 		elements := make([]rawjson.Value, len(l.Tags))
 		for i, tag := range l.Tags {

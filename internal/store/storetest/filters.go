@@ -81,6 +81,14 @@ var filterFields = map[string]filterField{
 		},
 		func(q *job.Query, j *job.Job) bool { return equals(q.Name, j.Name) },
 	},
+	"Parent": {
+		func(_ *world, r *rapid.T, _ *model, q *job.Query) {
+			if seldom(r, "by parent") {
+				q.Parent = rapid.SampledFrom(jobParents).Draw(r, "parent")
+			}
+		},
+		func(q *job.Query, j *job.Job) bool { return q.Parent == 0 || q.Parent == j.Parent },
+	},
 	"Since": {
 		func(w *world, r *rapid.T, _ *model, q *job.Query) { q.Since = w.drawSince(r, "since") },
 		func(q *job.Query, j *job.Job) bool { return !j.InsertedAt.Before(q.Since) },

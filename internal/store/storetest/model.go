@@ -90,13 +90,16 @@ func (m *model) label(w *world, r *rand.Rand, n store.NewJob) {
 	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://%s:8443/","tags":%s,"method":"get","headers":{}}`, jobHosts[r.IntN(len(jobHosts))], tags))
 	if n.Schedule != nil {
 		n.Schedule.Args = n.Job.Args
+	} else if r.IntN(2) == 0 {
+		n.Job.Parent = jobParents[r.IntN(len(jobParents))]
 	}
 }
 
 var (
-	jobNames = []string{"report", "Report", "réport"}
-	jobTags  = []string{"a", "b:c", "d.e_f-"}
-	jobHosts = []string{"one.example", "TWO.example", "[2001:db8::1]"}
+	jobNames   = []string{"report", "Report", "réport"}
+	jobTags    = []string{"a", "b:c", "d.e_f-"}
+	jobParents = []int64{1, 2}
+	jobHosts   = []string{"one.example", "TWO.example", "[2001:db8::1]"}
 )
 
 func (m *model) anySchedule(r *rand.Rand, owner job.Owner) *job.Schedule {

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, AsyncIterator, Dict, Mapping, Optional
 
 from ._async import AsyncResource, Runner
-from ._async_resources import AsyncAccount, AsyncAlerts, AsyncJobs, AsyncLimits, AsyncLogs, AsyncOperations, AsyncSchedules, AsyncSecrets
+from ._async_resources import AsyncAccount, AsyncAlerts, AsyncGroups, AsyncJobs, AsyncLimits, AsyncLogs, AsyncOperations, AsyncSchedules, AsyncSecrets
 from ._client import Client
 from ._events import AccountEvent
 from .types import Broadcast
@@ -32,6 +32,7 @@ class AsyncClient(AsyncResource):
         self.operations = AsyncOperations(runner, sync.operations)
         self.logs = AsyncLogs(runner, sync.logs)
         self.alerts = AsyncAlerts(runner, sync.alerts)
+        self.groups = AsyncGroups(runner, sync.groups)
         self.limits = AsyncLimits(runner, sync.limits)
         self.secrets = AsyncSecrets(runner, sync.secrets)
         self.account = AsyncAccount(runner, sync.account)

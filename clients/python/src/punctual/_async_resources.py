@@ -12,9 +12,9 @@ from ._logs import Logs
 from ._operations import Operations
 from ._resource import IfMatch, JobRef, ScheduleRef
 from ._schedules import Schedules
-from ._settings import Alerts, Given, Limits, Secrets, Single, Stored
+from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -35,6 +35,10 @@ class AsyncJobs(AsyncResource):
         """
         return await self._runner.run(lambda: self._sync.create(job, minimal=minimal))
 
+    async def create_for_group(self, job: JobRequest) -> List[JobRecord]:
+        """Creates a job for each target of the group that the job names, in one transaction."""
+        return await self._runner.run(lambda: self._sync.create_for_group(job))
+
     @overload
     async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True]=True, minimal: Literal[False]=False) -> List[JobRecord]: ...
 
@@ -52,14 +56,14 @@ class AsyncJobs(AsyncResource):
         """
         return await self._runner.run(lambda: self._sync.create_many(items, atomic=atomic, minimal=minimal))
 
-    def list(self, *, q: Optional[str]=None, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
+    def list(self, *, q: Optional[str]=None, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
         """Lists jobs that match all of the filters, by default the most recently created first.
 
         q is an id, an idempotency key, or text in the url or name; several tags are
         jobs with all of them; limit is the size of a page, 1 to 100; mask hides
         credentials in headers.
         """
-        return AsyncRecordList(self._runner, self._sync.list(q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+        return AsyncRecordList(self._runner, self._sync.list(q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
 
     async def get(self, ref: JobRef, *, mask: Optional[bool]=None) -> JobRecord:
         return await self._runner.run(lambda: self._sync.get(ref, mask=mask))
@@ -76,9 +80,9 @@ class AsyncJobs(AsyncResource):
         """Cancels up to 100 jobs, or none if one is unknown."""
         return await self._runner.run(lambda: self._sync.cancel_many(ids))
 
-    async def counts(self, *, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
+    async def counts(self, *, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
         """Counts jobs by state."""
-        return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, since=since, until=until))
+        return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, since=since, until=until))
 
     async def details(self, ref: JobRef) -> JobDetailsAnswerData:
         """Attempts, the next attempt, what a job waits for, reruns and deliveries."""
@@ -260,6 +264,11 @@ class _AsyncNamed(AsyncResource, Generic[Stored, Given, Single]):
 class AsyncLimits(_AsyncNamed[Limit, NewLimit, LimitUseAnswerData]):
     """Limits for receivers; get adds how many jobs wait. host:NAME is for all jobs to a host."""
     _sync: Limits
+
+
+class AsyncGroups(_AsyncNamed[Group, NewGroup, Group]):
+    """Groups of targets: a request with a group becomes a job for each."""
+    _sync: Groups
 
 
 class AsyncSecrets(_AsyncNamed[HeaderSecret, NewHeaderSecret, HeaderSecret]):

@@ -11,7 +11,7 @@ from ._logs import Logs
 from ._operations import Operations
 from ._resource import Resource, data_of, whole
 from ._schedules import Schedules
-from ._settings import Alerts, Limits, Secrets
+from ._settings import Alerts, Groups, Limits, Secrets
 from ._transport import Settings, Transport, json_null
 from .types import Broadcast
 
@@ -54,6 +54,7 @@ class Client(Resource):
         self.operations = Operations(transport)
         self.logs = Logs(transport)
         self.alerts = Alerts(transport)
+        self.groups = Groups(transport)
         self.limits = Limits(transport)
         self.secrets = Secrets(transport)
         self.account = Account(transport)

@@ -32,6 +32,16 @@ class Jobs(Resource):
             _without_conflict(record)
         return record
 
+    def create_for_group(self, job: JobRequest) -> List[JobRecord]:
+        """Creates a job for each target of the group that the job names, in one transaction."""
+        own = not isinstance(job.get("idempotency_key"), str)
+        headers = {"Idempotency-Key": new_key()} if own else {}
+        records = self._call("POST", JOBS, body=job, headers=headers)
+        if own:
+            for record in records:
+                _without_conflict(record)
+        return records
+
     @overload
     def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True] = True, minimal: Literal[False] = False) -> List[JobRecord]: ...
 
@@ -65,6 +75,7 @@ class Jobs(Resource):
         tag: Union[str, Sequence[str], None] = None,
         host: Optional[str] = None,
         name: Optional[str] = None,
+        parent: Optional[int] = None,
         since: Optional[When] = None,
         until: Optional[When] = None,
         limit: Optional[int] = None,
@@ -80,7 +91,7 @@ class Jobs(Resource):
         credentials in headers.
         """
         return self._list(
-            JOBS, q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name,
+            JOBS, q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent,
             since=since, until=until, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask,
         )
 
@@ -108,11 +119,12 @@ class Jobs(Resource):
         tag: Union[str, Sequence[str], None] = None,
         host: Optional[str] = None,
         name: Optional[str] = None,
+        parent: Optional[int] = None,
         since: Optional[When] = None,
         until: Optional[When] = None,
     ) -> JobCounts:
         """Counts jobs by state."""
-        query = {"state": state, "schedule_id": schedule_id, "idempotency_key": idempotency_key, "tag": tag, "host": host, "name": name, "since": since, "until": until}
+        query = {"state": state, "schedule_id": schedule_id, "idempotency_key": idempotency_key, "tag": tag, "host": host, "name": name, "parent": parent, "since": since, "until": until}
         return self._call("GET", f"{JOBS}/counts", query=query, read=whole)
 
     def details(self, ref: JobRef) -> JobDetailsAnswerData:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Generic, Optional, TypeVar
 
 from ._resource import RecordList, Resource, conditional, nothing, segment
-from .types import Alert, AlertRequest, AlertTestAnswerData, HeaderSecret, Limit, LimitUseAnswerData, NewHeaderSecret, NewLimit
+from .types import Alert, AlertRequest, AlertTestAnswerData, Group, HeaderSecret, Limit, LimitUseAnswerData, NewGroup, NewHeaderSecret, NewLimit
 
 Stored = TypeVar("Stored")
 Given = TypeVar("Given")
@@ -33,6 +33,12 @@ class Limits(_Named[Limit, NewLimit, LimitUseAnswerData]):
     """Limits for receivers; get adds how many jobs wait. host:NAME is for all jobs to a host."""
 
     _base = "/api/limits"
+
+
+class Groups(_Named[Group, NewGroup, Group]):
+    """Groups of targets: a request with a group becomes a job for each."""
+
+    _base = "/api/groups"
 
 
 class Secrets(_Named[HeaderSecret, NewHeaderSecret, HeaderSecret]):

@@ -8,12 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any, Dict, List, Literal, Optional, Sequence, TypedDict, Union
 
 
-_JobRequestRequired = TypedDict("_JobRequestRequired", {
-    "url": "Url",
-})
-
-
 _JobRequestOptional = TypedDict("_JobRequestOptional", {
+    "group": "Optional[GroupName]",
+    "url": "Url",
     "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
@@ -58,7 +55,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
 }, total=False)
 
 
-class JobRequest(_JobRequestRequired, _JobRequestOptional):
+class JobRequest(_JobRequestOptional):
     pass
 
 
@@ -210,13 +207,14 @@ class Job(TypedDict):
 
 
 _ArgsRequired = TypedDict("_ArgsRequired", {
-    "url": "Url",
     "method": "Method",
     "headers": "HeaderMap",
 })
 
 
 _ArgsOptional = TypedDict("_ArgsOptional", {
+    "group": "GroupName",
+    "url": "Url",
     "query": "QueryMap",
     "body": "Any",
     "body_base64": "Union[Base64, Literal['[redacted]']]",
@@ -514,7 +512,7 @@ class ErrorPayload(TypedDict):
     # discarded.
     # `answer`: the target itself reported a failure. `abandoned`: the target
     # did not report the outcome in time.
-    kind: Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
+    kind: Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "group", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
     message: Sentence
     duration_ms: Milliseconds
     # Which attempt it was, counted from 1.
@@ -816,7 +814,7 @@ class Failure(TypedDict):
     """Why an attempt failed."""
 
     # `status` for a response that is no success; the others as in the log.
-    kind: Literal["status", "dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
+    kind: Literal["status", "dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "group", "internal", "expired", "poisoned", "cancelled", "interrupted", "unstored", "answer", "abandoned"]
     message: Sentence
 
 
@@ -1126,6 +1124,12 @@ class MinimalJob(_MinimalJob, total=False):
     has_confict: Literal[True]
 
 
+class GroupJobsAnswer(TypedDict):
+    """The jobs of a request with a group, or their ids if the client prefers, in the order of the targets."""
+
+    data: List[Union[MinimalJob, JobRecord]]
+
+
 class MinimalJobAnswer(TypedDict):
     """A job's ids under `data`."""
 
@@ -1335,6 +1339,10 @@ class JobDetailsAnswerData(TypedDict):
     rerun_of: Optional[int]
     # The `job_id`s of the jobs that repeat this one, newest first.
     reruns: List[int]
+    # The `job_id`s of the jobs that a run with a group became, in the order of the targets.
+    children: List[int]
+    # The `job_id` of the run that became this job.
+    parent: Optional[int]
     # For a job whose outcome is reported later; null otherwise.
     completion: Optional[CompletionState]
     # The points of the schedule's grid that the run stands for; null for a one-off job.
@@ -1878,6 +1886,49 @@ class HeaderSecretAnswer(TypedDict):
     data: HeaderSecret
 
 
+class _Target(TypedDict):
+    # Its name, which no other target of the group has.
+    name: GroupName
+    # Where the request goes.
+    url: Url
+
+
+class Target(_Target, total=False):
+    """A target of a group."""
+
+    # Headers for this target. They win over the job's of the same names.
+    headers: Optional[HeaderMap]
+
+
+class NewGroup(TypedDict):
+    """The targets of a group."""
+
+    # The targets, in the order of their jobs.
+    targets: List[Target]
+
+
+class Group(TypedDict):
+    """A group of targets."""
+
+    name: GroupName
+    # The targets, as sent.
+    targets: List[Target]
+    inserted_at: Instant
+    updated_at: Instant
+
+
+class GroupAnswer(TypedDict):
+    """A group."""
+
+    data: Group
+
+
+class GroupList(TypedDict):
+    """The account's groups, ordered by name."""
+
+    data: List[Group]
+
+
 class NewLimitRate(TypedDict):
     # How many attempts. To hold everything back, set `paused`.
     calls: int
@@ -2070,6 +2121,7 @@ class Percentiles(TypedDict):
 
 
 _ChangesOptional = TypedDict("_ChangesOptional", {
+    "group": "Optional[GroupName]",
     "url": "Url",
     "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
     "query": "Optional[QueryMap]",
@@ -2131,7 +2183,7 @@ StatusOrClass = Union[int, str]
 StatusList = List[StatusOrClass]
 
 # Statuses, classes of them and error kinds, at most 100.
-FailureList = List[Union[StatusOrClass, Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "cancelled", "interrupted", "internal", "status", "expired", "answer", "abandoned"]]]
+FailureList = List[Union[StatusOrClass, Literal["dns", "connect", "tls", "timeout", "closed", "protocol", "redirect", "blocked", "too_large", "secret", "group", "cancelled", "interrupted", "internal", "status", "expired", "answer", "abandoned"]]]
 
 # Keys of limits, up to 3.
 LimitKeys = List[str]
@@ -2290,3 +2342,6 @@ Scope = Literal["read", "jobs", "admin"]
 # The hosts that may receive the secret: names in lower case, or addresses,
 # without ports.
 SecretHosts = List[str]
+
+# The name of a group of targets.
+GroupName = str

@@ -1,0 +1,46 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+)
+
+// Target is a target of a group. Its headers win over those of a job.
+type Target struct {
+	Name    string         `json:"name"`
+	URL     string         `json:"url"`
+	Headers map[string]any `json:"headers,omitempty"`
+}
+
+// Group is a named list of 1 to 100 targets. A JobRequest with its name in Group becomes
+// a job for each target.
+type Group struct {
+	Name       string   `json:"name"`
+	Targets    []Target `json:"targets"`
+	InsertedAt Time     `json:"inserted_at"`
+	UpdatedAt  Time     `json:"updated_at"`
+}
+
+// PutGroup creates the group with a name or replaces its targets.
+func (c *Client) PutGroup(ctx context.Context, name string, targets []Target, conditions ...Condition) (*Group, error) {
+	body := struct {
+		Targets []Target `json:"targets"`
+	}{targets}
+	return fetch[Group](ctx, c, call{method: http.MethodPut, path: "/api/groups" + element(name), body: body, header: condition(conditions)})
+}
+
+// ListGroups iterates over groups.
+func (c *Client) ListGroups(ctx context.Context) iter.Seq2[Group, error] {
+	return list[Group](ctx, c, "/api/groups", Page{}.values())
+}
+
+// GetGroup returns a group.
+func (c *Client) GetGroup(ctx context.Context, name string) (*Group, error) {
+	return fetch[Group](ctx, c, call{method: http.MethodGet, path: "/api/groups" + element(name)})
+}
+
+// DeleteGroup deletes a group. It fails with status 409 while schedules name it.
+func (c *Client) DeleteGroup(ctx context.Context, name string) error {
+	return c.delete(ctx, "/api/groups"+element(name))
+}

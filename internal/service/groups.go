@@ -1,0 +1,284 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/admission"
+	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+// groupKeyUntil is until when the first job of a request with a group holds its key. It
+// stands for the end of the last of its jobs, which is found out when another request
+// has the key.
+var groupKeyUntil = time.Date(2240, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// groupChecker checks the groups that requests name.
+type groupChecker struct {
+	store  Store
+	ctx    context.Context
+	owner  job.Owner
+	failed error // of the store
+}
+
+func (c *groupChecker) has(name string) bool {
+	_, err := c.store.GroupGet(c.ctx, c.owner.Number, name)
+	if err != nil && fault.CodeOf(err) != fault.NotFound {
+		c.failed = err
+		return true
+	}
+	return err == nil
+}
+
+// SetGroup defines or replaces one of the owner's groups from a request's body. The
+// condition is match.PutIf: groups have no revisions.
+func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (g *job.Group, created bool, err error) {
+	if !job.IsGroupName(name) {
+		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: job.GroupNameRule}})
+	}
+	r := s.reading(ctx, owner)
+	targets, err := job.ReadTargets(body, r.options(s.Store.Now(), nil))
+	if err = r.result(err); err != nil {
+		return nil, false, err
+	}
+	g = &job.Group{Account: owner.Number, Name: name, Targets: targets}
+	if created, err = s.Store.GroupPut(ctx, g, match.PutIf()); err != nil {
+		return nil, false, err
+	}
+	event := audit.GroupChanged
+	if created {
+		event = audit.GroupCreated
+	}
+	s.Audit.Edited(ctx, owner, event, name+": "+strconv.Itoa(len(g.TargetList()))+" targets")
+	return g, created, nil
+}
+
+// Group returns one of the owner's groups, or a NotFound fault.
+func (s *Service) Group(ctx context.Context, owner job.Owner, name string) (*job.Group, error) {
+	if !job.IsGroupName(name) {
+		return nil, fault.NoSuch("group")
+	}
+	return s.Store.GroupGet(ctx, owner.Number, name)
+}
+
+// Groups returns up to n of the owner's groups whose names come after a name, in order.
+func (s *Service) Groups(ctx context.Context, owner job.Owner, after string, n int) ([]*job.Group, error) {
+	return s.Store.GroupList(ctx, owner.Number, after, n)
+}
+
+// namingGroup is how many of the schedules that name a group are counted.
+const namingGroup = 100
+
+// DeleteGroup deletes one of the owner's groups, unless schedules name it.
+func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string) error {
+	if _, err := s.Group(ctx, owner, name); err != nil {
+		return err
+	}
+	held, release := admission.Hold(ctx) // only their number is kept
+	named, err := s.Store.ScheduleList(held, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: namingGroup}, Tags: []string{job.GroupTag(name)}})
+	release()
+	if err != nil {
+		return err
+	}
+	if n := len(named); n > 0 {
+		count := strconv.Itoa(n) + " schedules name"
+		switch {
+		case n == 1:
+			count = "schedule " + named[0].ID.String() + " names"
+		case n == namingGroup:
+			count = "at least " + count
+		}
+		return fault.New(fault.Conflict, count+" this group; edit or delete them first")
+	}
+	if err := s.Store.GroupDelete(ctx, owner.Number, name); err != nil {
+		return err
+	}
+	s.Audit.Edited(ctx, owner, audit.GroupDeleted, name)
+	return nil
+}
+
+// Created is the result of a create request: a job, or one for each target of a group.
+type Created struct {
+	Jobs     []*job.Job
+	Conflict bool // the key was held: these are the jobs that hold it
+	Group    bool
+}
+
+// errHeld ends the transaction of a group's jobs whose key is held.
+var errHeld = errors.New("the key is held")
+
+// createGroup stores a job for each target of the group that a one-off request names, in
+// one transaction.
+func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte) (*Created, error) {
+	if draft.RequestID != "" {
+		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/request_id", Detail: "can't be given with a group; give an idempotency_key, which holds for all of its jobs"}})
+	}
+	group, err := s.Store.GroupGet(ctx, owner.Number, draft.Spec.Group)
+	if err != nil {
+		return nil, err
+	}
+	requests := s.groupJobs(ctx, owner, draft, now, call, group)
+	for range 2 {
+		created, err := s.storeGroup(ctx, owner, requests)
+		if err != errHeld {
+			return created, err
+		}
+		// The jobs that held the key are final.
+	}
+	return nil, &fault.Error{Code: fault.Unavailable, Message: "other requests with this idempotency key are being stored; nothing was stored, try again shortly", RetryAfter: time.Second}
+}
+
+// groupJobs returns the jobs of a request with a group. The first has its key.
+func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, group *job.Group) []request {
+	from := originOf(ctx)
+	first := job.NewID(now)
+	var requests []request
+	for i, target := range group.TargetList() {
+		one := *draft
+		one.Args = job.ForTarget(draft.Args, target, false)
+		one.Spec = job.ReadSpec(one.Args)
+		if i > 0 {
+			one.Key, one.KeyInHeader = nil, false
+			one.Spec.Throttle = 0
+		}
+		n := newJob(owner, &one, now, from)
+		n.Job.ID = job.GroupID(first, i)
+		if i == 0 {
+			n.sentAs(draft, call)
+			if n.Job.Key != nil {
+				n.Job.HeldUntil, n.Job.RememberedUntil = groupKeyUntil, groupKeyUntil
+			}
+		}
+		requests = append(requests, n)
+	}
+	return requests
+}
+
+// storeGroup stores the jobs of a group, or returns those that hold their key. It returns
+// errHeld if these were final: the key is free now.
+func (s *Service) storeGroup(ctx context.Context, owner job.Owner, requests []request) (*Created, error) {
+	b := &Batch{results: make([]BatchResult, len(requests)), atomic: true, minimal: true, requests: requests}
+	var holder *job.Job
+	b.check = func(stored []store.Inserted) error {
+		if holder = nil; !stored[0].Conflict {
+			return nil
+		}
+		holder = stored[0].Job
+		return errHeld
+	}
+	for i := range requests {
+		b.places, b.jobs = append(b.places, i), append(b.jobs, requests[i].NewJob)
+		b.size += requests[i].Size()
+	}
+	results, err := s.CreateBatch(ctx, b)
+	if errors.Is(err, errHeld) {
+		return s.heldGroup(ctx, owner, &requests[0], holder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	created := &Created{Group: true}
+	for i := range results {
+		created.Jobs = append(created.Jobs, results[i].Job)
+	}
+	return created, nil
+}
+
+// heldGroup returns the jobs that hold the key of a request with a group.
+func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, holder *job.Job) (*Created, error) {
+	free, err := s.freeGroupKey(ctx, owner, holder)
+	if err != nil {
+		return nil, err
+	}
+	if free {
+		return nil, errHeld
+	}
+	if err := r.refused(&store.Inserted{Job: holder, Conflict: true}); err != nil {
+		return nil, err
+	}
+	jobs, err := s.groupOf(ctx, owner, holder)
+	return &Created{Jobs: jobs, Conflict: true, Group: true}, err
+}
+
+// holdsForGroup reports whether a job is the first of those of a group, and holds their
+// key.
+func holdsForGroup(j *job.Job) bool { return !j.HeldUntil.Before(groupKeyUntil) }
+
+// groupOf returns the job that holds a key, and the others of its group, if it is the
+// first of one.
+func (s *Service) groupOf(ctx context.Context, owner job.Owner, holder *job.Job) ([]*job.Job, error) {
+	ids := []job.Ref{{Number: holder.Number}}
+	if holdsForGroup(holder) {
+		for i := 1; i < job.MaxTargets; i++ {
+			ids = append(ids, job.Ref{UUID: job.GroupID(holder.ID, i)})
+		}
+	}
+	found, err := s.Store.JobGetMany(ctx, owner, ids) // each has a bounded size: job.MaxGroupSize
+	if err != nil {
+		return nil, err
+	}
+	var jobs []*job.Job
+	for _, j := range found {
+		if j != nil {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
+}
+
+// freeGroupKey frees the key of a group's jobs if all of them are final and nothing else
+// holds it, and reports whether it did.
+func (s *Service) freeGroupKey(ctx context.Context, owner job.Owner, holder *job.Job) (bool, error) {
+	if !holdsForGroup(holder) || !holder.State.Final() {
+		return false, nil
+	}
+	held, release := admission.Hold(ctx)
+	defer release()
+	jobs, err := s.groupOf(held, owner, holder)
+	if err != nil {
+		return false, err
+	}
+	until := holder.InsertedAt
+	for _, j := range jobs {
+		if !j.State.Final() {
+			return false, nil
+		}
+		if j.Number != holder.Number {
+			continue
+		}
+		if spec := job.ReadSpec(j.Args); spec.Throttle > 0 {
+			until = j.InsertedAt.Add(spec.Throttle)
+		}
+	}
+	if err := s.Store.KeyRelease(ctx, owner, holder.Number, until); err != nil {
+		return false, err
+	}
+	return !until.After(s.Store.Now()), nil
+}
+
+// childrenMost is how many jobs a run with a group can become.
+const childrenMost = job.MaxTargets
+
+// childrenOf returns the numbers of the jobs that a run became, in order.
+func (s *Service) childrenOf(ctx context.Context, owner job.Owner, j *job.Job) ([]int64, error) {
+	if job.GroupNamed(j.Args) == "" || !j.State.Final() {
+		return nil, nil
+	}
+	ctx, release := admission.Hold(ctx) // only their numbers are kept
+	defer release()
+	found, err := s.Store.JobList(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: childrenMost}, Parent: j.Number})
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int64, len(found))
+	for i, child := range found { // newest first
+		numbers[len(found)-1-i] = child.Number
+	}
+	return numbers, nil
+}

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+)
+
+// TooManyGroups returns the error for an account with as many groups as it may have.
+func TooManyGroups() error {
+	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 groups; delete one that no schedule names", RetryAfter: time.Minute}
+}
+
+// Groups stores groups of targets.
+type Groups interface {
+	// GroupPut stores a group or replaces the one with its name, whose InsertedAt it
+	// keeps. It sets InsertedAt and UpdatedAt. It returns a TooMany fault if the account
+	// would have more than job.MaxGroups, and the fault of putIf.Check if the condition
+	// does not hold.
+	GroupPut(ctx context.Context, g *job.Group, putIf PutIf) (created bool, err error)
+	// GroupGet returns one of an account's groups, or a NotFound fault.
+	GroupGet(ctx context.Context, account int64, name string) (*job.Group, error)
+	// GroupList returns up to limit of an account's groups after a name, in order of the
+	// bytes of their names.
+	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
+	// GroupDelete deletes one of an account's groups, or returns a NotFound fault.
+	GroupDelete(ctx context.Context, account int64, name string) error
+	// KeyRelease makes a job hold its key until a time only, if it holds it for longer.
+	KeyRelease(ctx context.Context, owner job.Owner, number int64, until time.Time) error
+}

@@ -1,0 +1,84 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/store"
+)
+
+var groups = Table[job.Group]{
+	Name: "target_groups", Key: []string{"account", "name"},
+	Columns: []Column[job.Group]{
+		{"account", func(g *job.Group) any { return &g.Account }},
+		{"name", func(g *job.Group) any { return &g.Name }},
+		{"targets", func(g *job.Group) any { return &g.Targets }},
+		{"inserted_at", func(g *job.Group) any { return &g.InsertedAt }},
+		{"updated_at", func(g *job.Group) any { return &g.UpdatedAt }},
+	},
+}
+
+// GroupPut implements store.Groups.
+func (r *Records) GroupPut(ctx context.Context, g *job.Group, putIf store.PutIf) (created bool, err error) {
+	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		var old []*job.Group
+		n := 0
+		err := t.Run(lockAccount(g.Account),
+			groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, g.Account, g.Name),
+			Query{SQL: `SELECT count(*) FROM target_groups WHERE account = $1`, Args: []any{g.Account}, Row: into(&n)})
+		if err != nil {
+			return nil, err
+		}
+		created = len(old) == 0
+		if err := putIf.Check("group", !created); err != nil {
+			return nil, err
+		}
+		if created && n >= job.MaxGroups {
+			return nil, store.TooManyGroups()
+		}
+		g.InsertedAt, g.UpdatedAt = t.Now(), t.Now()
+		if !created {
+			g.InsertedAt = old[0].InsertedAt
+		}
+		return []Query{groups.Put(g)}, nil
+	})
+	return created, err
+}
+
+// GroupGet implements store.Groups.
+func (r *Records) GroupGet(ctx context.Context, account int64, name string) (*job.Group, error) {
+	var found []*job.Group
+	err := r.engine.Read(ctx, Pages, groups.Select(&found, nil, `WHERE account = $1 AND name = $2`, account, name))
+	if err == nil && len(found) == 0 {
+		err = fault.NoSuch("group")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+// GroupList implements store.Groups.
+func (r *Records) GroupList(ctx context.Context, account int64, after string, limit int) (found []*job.Group, err error) {
+	err = r.engine.Read(ctx, Pages,
+		groups.Select(&found, nil, `WHERE account = $1 AND name > $2 ORDER BY name LIMIT $3`, account, after, limit))
+	return found, err
+}
+
+// GroupDelete implements store.Groups.
+func (r *Records) GroupDelete(ctx context.Context, account int64, name string) error {
+	return r.write(ctx, Query{
+		SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}, None: fault.NoSuch("group"),
+	})
+}
+
+// KeyRelease implements store.Groups.
+func (r *Records) KeyRelease(ctx context.Context, owner job.Owner, number int64, until time.Time) error {
+	return r.write(ctx, Query{
+		SQL: `UPDATE jobs SET held_until = least(held_until, $3), remembered_until = least(remembered_until, $3)
+			WHERE account = $1 AND number = $2 AND held_until IS NOT NULL`,
+		Args: []any{owner.Number, number, until},
+	})
+}
