@@ -75,7 +75,7 @@ func (c *requestFlags) fields(env *environment, timing []rawjson.Member) ([]rawj
 		}
 		members = setField(members, m.Name, m.Value)
 	}
-	if !hasField(members, "url") {
+	if !hasField(members, "url") && !hasField(members, "group") {
 		return nil, failed(statusUsage, "give the url that the request goes to, or --file FILE with its fields")
 	}
 	return members, nil
