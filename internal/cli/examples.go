@@ -32,7 +32,7 @@ var examples = map[string]string{
 	"targets unblock":        "punctual targets unblock abused.example.com",
 	"targets list":           "punctual targets list",
 	"outbox schema":          "punctual outbox schema | psql app",
-	"outbox run":             "PUNCTUAL_SOURCE=postgres://punctual_relay@localhost/app punctual outbox run --listen 127.0.0.1:9090",
+	"outbox run":             "punctual outbox run --source postgres://punctual_relay@localhost/app --listen 127.0.0.1:9090",
 	"login": `punctual login --url https://punctual.example.com
 punctual login --profile staging --url https://staging.example.com < key.txt`,
 	"logout":        "punctual logout --profile staging",

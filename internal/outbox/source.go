@@ -65,9 +65,8 @@ type source struct {
 // lower numbers; see the dialects.
 type position struct {
 	seq      int64
-	snapshot *snapshot     // PostgreSQL: the transactions at the time of the last rows
-	sweep    time.Time     // MySQL: when all rows are read again
-	took     time.Duration // the last sweep
+	snapshot *snapshot // PostgreSQL: the transactions at the time of the last rows
+	sweep    time.Time // MySQL: when all rows are read again
 }
 
 // dialect is what differs between databases.
@@ -97,7 +96,7 @@ func open(url string) (*source, error) {
 	case "sqlite", "file":
 		s, err = openSQLite(url)
 	default:
-		return nil, errors.New("the URL of the outbox must begin with postgres://, mysql://, mariadb:// or sqlite:")
+		return nil, errors.New("the URL of the outbox must begin with postgres:, mysql:, mariadb: or sqlite: as its scheme")
 	}
 	if err != nil {
 		return nil, err

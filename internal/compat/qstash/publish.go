@@ -224,7 +224,7 @@ func (c *call) batch() error {
 func readItem(item *batchItem) (*message, error) {
 	header := make(http.Header, len(item.Headers))
 	for name, value := range item.Headers {
-		header.Add(http.CanonicalHeaderKey(name), value)
+		header.Add(name, value)
 	}
 	options, err := ReadOptions(header)
 	if err != nil {

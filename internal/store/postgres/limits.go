@@ -28,11 +28,6 @@ func readLimits(row func(*records.LimitRow), rest string, args ...any) query {
 	return q
 }
 
-// wake requests that a line is planned.
-func (t *tx) wake(account int64, key string, at time.Time) {
-	t.wakes = append(t.wakes, store.LimitWake{LimitKey: store.LimitKey{Account: account, Key: key}, At: at})
-}
-
 // LimitsHolding implements store.Limits.
 func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) (holding []string, err error) {
 	now := s.Now()
