@@ -107,10 +107,10 @@ func TestRedact_IsSentAndNeverShown(t *testing.T) {
 	wantUnseen(t, texts, body, header, answer)
 
 	// What was exported can be applied, and stays.
-	document := a.Get("/api/export").Want(200).Data()
-	applied := a.Post("/api/apply", document.Raw()).Want(200).Data()
-	if got := applied.Get("unchanged"); applied.Get("updated").Raw() != "" && got.Raw() == "0" {
-		t.Errorf("applying the export: %s", applied.Raw())
+	document := string(a.Get("/api/export").Want(200).Body)
+	applied := string(a.Post("/api/apply", document).Want(200).Body)
+	if !strings.Contains(applied, `"result":"unchanged"`) || strings.Contains(applied, `"result":"changed"`) {
+		t.Errorf("applying the export: %s", applied)
 	}
 	a.Do("PATCH", schedule, `{"name":"n","body":"[redacted]","headers":{"X-Key":"[redacted]","X-Open":"p"}}`).Want(200)
 	a.Do("PATCH", schedule, `{"redact":["response"]}`).WantProblem(422)
@@ -143,10 +143,25 @@ func TestRedact_ThePublicPagesShowNothing(t *testing.T) {
 	wantSame(t, "the failure", logs[1].Get("payload.error"), `{"kind":"answer","message":"[redacted]"}`)
 	number := job.Get("job_id").Raw()
 	for _, page := range []string{"/public/jobs/" + number, "/public/jobs/" + number + "/text/body", "/public/jobs/" + number + "/text/args", "/public/jobs", "/public/logs", "/public/attempts"} {
-		texts[page] = string(s.Client(t, "").Get(page).Want(200).Body)
+		texts[page] = pageOf(t, s.URL()+page)
 	}
 	if !strings.Contains(texts["/public/jobs/"+number], "[redacted]") {
 		t.Error("the page does not say that something is hidden")
 	}
 	wantUnseen(t, texts, body, answer)
+}
+
+// pageOf returns a page of the dashboard, which the API's document does not describe.
+func pageOf(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %d, %v", url, response.StatusCode, err)
+	}
+	return string(text)
 }
