@@ -167,7 +167,7 @@ type OAuth2 struct {
 type HeaderSecret struct {
 	Name      string   `json:"name"`
 	Hosts     []string `json:"hosts"`
-	Kind      string   `json:"kind"` // value, certificate or access_key; "" if the service can't decrypt it
+	Kind      string   `json:"kind"` // certificate or access_key; "" for secrets that headers name, and if the service can't decrypt it
 	HTTP      bool     `json:"http,omitempty"`
 	CreatedAt Time     `json:"created_at"`
 	UpdatedAt Time     `json:"updated_at"`

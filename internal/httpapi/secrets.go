@@ -6,6 +6,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -95,7 +96,7 @@ func appendHeaderSecret(b []byte, h *identity.HeaderSecret) []byte {
 		b = rawjson.AppendText(b, host)
 	}
 	b = append(b, ']')
-	if h.Kind != "" {
+	if h.Kind != "" && h.Kind != job.SecretForHeaders { // what is for headers has the keys that it always had
 		b = rawjson.AppendText(append(b, `,"kind":`...), string(h.Kind))
 	}
 	if h.HTTP {

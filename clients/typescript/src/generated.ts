@@ -2037,10 +2037,10 @@ export interface HeaderSecret {
   name: string;
   hosts: SecretHosts;
   /**
-   * What it is for: header values (`value`, also with `oauth2`), `auth.mtls` or
-   * `auth.aws`. Left out if it can't be decrypted.
+   * There for secrets that `auth.mtls` and `auth.aws` name; not for header
+   * values, and not if it can't be decrypted.
    */
-  kind?: "value" | "certificate" | "access_key";
+  kind?: "certificate" | "access_key";
   /** There, and true, if targets of http may receive the secret, too. */
   http?: true;
   created_at: KeyTime;

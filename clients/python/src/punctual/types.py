@@ -1826,9 +1826,9 @@ class _HeaderSecret(TypedDict):
 class HeaderSecret(_HeaderSecret, total=False):
     """A secret that jobs can name, without its value."""
 
-    # What it is for: header values (`value`, also with `oauth2`), `auth.mtls` or
-    # `auth.aws`. Left out if it can't be decrypted.
-    kind: Literal["value", "certificate", "access_key"]
+    # There for secrets that `auth.mtls` and `auth.aws` name; not for header
+    # values, and not if it can't be decrypted.
+    kind: Literal["certificate", "access_key"]
     # There, and true, if targets of http may receive the secret, too.
     http: Literal[True]
 
