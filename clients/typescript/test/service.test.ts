@@ -168,6 +168,13 @@ describe("the client", () => {
     assert.ok((await punctual.operations.list().toArray(10)).some((one) => one.id === started.id));
   });
 
+  it("keeps groups", async () => {
+    await punctual.groups.put("mirrors", { targets: [{ name: "a", url: "https://a.example.com/" }] });
+    assert.equal((await punctual.groups.get("mirrors")).targets.length, 1);
+    assert.equal((await punctual.groups.list().toArray(10)).length, 1);
+    await punctual.groups.delete("mirrors");
+  });
+
   it("keeps limits, alerts and secrets", async () => {
     const limit = await punctual.limits.put("stripe", { rate: { calls: 100, per: [1, "minute"] }, parallel: 5 }).withResponse();
     assert.deepEqual([limit.created, limit.data.rate?.per], [true, 60]);
