@@ -170,6 +170,13 @@ class TestService(unittest.TestCase):
         self.assertEqual(operations.stop(started["id"])["state"], "finished")
         self.assertIn(started["id"], [one["id"] for one in operations.list()])
 
+    def test_keeps_groups(self) -> None:
+        groups = self.client.groups
+        groups.put("mirrors", {"targets": [{"name": "a", "url": "https://a.example.com/"}]})
+        self.assertEqual(len(groups.get("mirrors")["targets"]), 1)
+        self.assertEqual(len(groups.list().take(10)), 1)
+        groups.delete("mirrors")
+
     def test_keeps_limits_alerts_and_secrets(self) -> None:
         limits, alerts, secrets = self.client.limits, self.client.alerts, self.client.secrets
         limit = limits.put("stripe", {"rate": {"calls": 100, "per": timedelta(minutes=1)}, "parallel": 5})
