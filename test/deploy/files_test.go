@@ -69,7 +69,8 @@ func TestAlerts_FireAsTheirTestsSay(t *testing.T) {
 // select, before anything has happened.
 func TestMetrics_ThatAreNamedExist(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t)
+	outbox := "sqlite:" + filepath.Join(t.TempDir(), "application.db")
+	s := harness.Start(t, harness.Flag("outbox", outbox), harness.Flag("api-key", "sk_none")) // its metrics exist without a table
 	awaitReady(t, s)
 	response, err := http.Get(s.URL() + "/metrics")
 	if err != nil {
