@@ -41,7 +41,7 @@ func TestFields_OfEachPlace(t *testing.T) {
 		ForCreate:    nil,
 		ForJob:       onlySchedule,
 		ForSchedule:  {"max_wait", "throttle"},
-		EditJob:      slices.Concat(onlySchedule, onCreate),
+		EditJob:      slices.Concat(onlySchedule, onCreate, []string{"group"}),
 		EditSchedule: onCreate,
 	} {
 		for _, f := range Fields() {

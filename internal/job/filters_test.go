@@ -42,7 +42,7 @@ func TestFilters_AreConsistent(t *testing.T) {
 // samples are values of filters that differ from any.
 var samples = map[string]string{
 	"state": "completed", "tag": "a", "host": "example.com", "name": "n", "schedule_id": "0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b", "idempotency_key": "k",
-	"error_kind": "timeout", "since": "2026-01-01", "until": "2026-01-02", "job_id": "7", "event": EventRequest,
+	"error_kind": "timeout", "since": "2026-01-01", "until": "2026-01-02", "job_id": "7", "parent": "7", "event": EventRequest,
 }
 
 // Each field of a query is set by one filter, and each filter restricts the list: one
