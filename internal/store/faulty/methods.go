@@ -58,6 +58,10 @@ var methods = map[string]bool{
 	"EncryptedReplace":   true,
 	"EncryptedSigning":   true,
 	"FailuresSince":      true,
+	"GroupDelete":        true,
+	"GroupGet":           true,
+	"GroupList":          true,
+	"GroupPut":           true,
 	"InviteFind":         true,
 	"InviteInsert":       true,
 	"JobChange":          true,
@@ -86,6 +90,7 @@ var methods = map[string]bool{
 	"KeyGet":             true,
 	"KeyInsert":          true,
 	"KeyList":            true,
+	"KeyRelease":         true,
 	"KeyRevoke":          true,
 	"KeyUsed":            true,
 	"LimitDelete":        true,
@@ -464,6 +469,34 @@ func (s *Store) FailuresSince(ctx context.Context, a job.Owner, b time.Time, c i
 	})
 }
 
+// GroupDelete implements store.Store.
+func (s *Store) GroupDelete(ctx context.Context, a int64, b string) error {
+	return do(ctx, s, "GroupDelete", func() error {
+		return s.Store.GroupDelete(ctx, a, b)
+	})
+}
+
+// GroupGet implements store.Store.
+func (s *Store) GroupGet(ctx context.Context, a int64, b string) (*job.Group, error) {
+	return get(ctx, s, "GroupGet", func() (*job.Group, error) {
+		return s.Store.GroupGet(ctx, a, b)
+	})
+}
+
+// GroupList implements store.Store.
+func (s *Store) GroupList(ctx context.Context, a int64, b string, c int) ([]*job.Group, error) {
+	return get(ctx, s, "GroupList", func() ([]*job.Group, error) {
+		return s.Store.GroupList(ctx, a, b, c)
+	})
+}
+
+// GroupPut implements store.Store.
+func (s *Store) GroupPut(ctx context.Context, a *job.Group, b store.PutIf) (bool, error) {
+	return get(ctx, s, "GroupPut", func() (bool, error) {
+		return s.Store.GroupPut(ctx, a, b)
+	})
+}
+
 // InviteFind implements store.Store.
 func (s *Store) InviteFind(ctx context.Context, a []uint8, b time.Time) (*identity.Invite, error) {
 	return get(ctx, s, "InviteFind", func() (*identity.Invite, error) {
@@ -657,6 +690,13 @@ func (s *Store) KeyInsert(ctx context.Context, a *identity.Key) error {
 func (s *Store) KeyList(ctx context.Context, a int64) ([]*identity.Key, error) {
 	return get(ctx, s, "KeyList", func() ([]*identity.Key, error) {
 		return s.Store.KeyList(ctx, a)
+	})
+}
+
+// KeyRelease implements store.Store.
+func (s *Store) KeyRelease(ctx context.Context, a job.Owner, b int64, c time.Time) error {
+	return do(ctx, s, "KeyRelease", func() error {
+		return s.Store.KeyRelease(ctx, a, b, c)
 	})
 }
 
