@@ -128,14 +128,18 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 // kinds reads the fields of certificates and access keys, and verifies that a secret is
 // of one kind.
 func (r *reader) kinds(s *spec, body rawjson.Value, given map[string]bool) {
-	first := ""
+	first, firstName, told := "", "", false
 	for _, kind := range [][]string{{"value"}, {"oauth2"}, {"certificate", "private_key"}, {"access_key_id", "secret_access_key", "session_token"}} {
 		for _, name := range kind {
 			switch {
 			case !given[name]:
 			case first == "":
-				first = kind[0]
+				first, firstName = kind[0], name
 			case first != kind[0]:
+				if !told {
+					told = true
+					r.refuse("excludes "+name+"; give one of them", firstName)
+				}
 				r.refuse("excludes "+first+"; give one of them", name)
 			}
 		}
