@@ -304,6 +304,7 @@ export interface Dialect {
   archived?: boolean;
 }
 
+/** A text of a compatible API that the service keeps with a job and returns there unchanged. */
 export type DialectText = string;
 
 /** A job that is created when another one ends. */
@@ -1853,6 +1854,7 @@ export type ResponseBody = unknown;
 /** Standard base64 with padding, without line breaks. */
 export type Base64 = string;
 
+/** What is sent but never shown of the request, `body`, `headers` or `header:NAME`, and of the `response`. */
 export type Redact = string[];
 
 /**

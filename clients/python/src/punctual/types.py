@@ -2171,6 +2171,7 @@ class Changes(_ChangesOptional):
 
 
 
+# A text of a compatible API that the service keeps with a job and returns there unchanged.
 DialectText = str
 
 # Dates and ranges of dates, at most 366.
@@ -2302,6 +2303,7 @@ ResponseBody = Any
 # Standard base64 with padding, without line breaks.
 Base64 = str
 
+# What is sent but never shown of the request, `body`, `headers` or `header:NAME`, and of the `response`.
 Redact = List[str]
 
 # The body; null when there was none. Bytes of `body_base64` are shown as a
