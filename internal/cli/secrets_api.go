@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,7 +33,7 @@ func (c *secretsList) Run(env *environment) error {
 	columns := []column{{title: "NAME"}, {title: "KIND"}, {title: "HOSTS", shrink: true}, {title: "UPDATED"}}
 	return printAll(&c.displayFlags, env, records, err, (*secretView).id, "there are no secrets; store one with punctual secrets set", columns,
 		func(to terminal, s *secretView) []string {
-			return []string{s.Name, s.Kind, strings.Join(s.Hosts, ", "), to.moment(s.Updated)}
+			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.Updated)}
 		})
 }
 
