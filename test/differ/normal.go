@@ -30,6 +30,8 @@ func (s *symbols) known(kind, id string) string { return s.names[kind+id] }
 
 var (
 	uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	// publicKeys are those of an account's signatures.
+	publicKeys = regexp.MustCompile(`whpk_[A-Za-z0-9+/]{43}=`)
 	// times are those of records and those that details of problems show.
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?`)
 	// numbered are the places of jobs' numbers in texts.
@@ -49,6 +51,7 @@ func (s *side) text(text string) string {
 	text = strings.ReplaceAll(text, s.url, "<service>")
 	text = strings.ReplaceAll(text, fmt.Sprintf("/hold/%d-", s.run), "/hold/")
 	text = uuids.ReplaceAllStringFunc(text, func(id string) string { return s.symbols.of("id", id) })
+	text = publicKeys.ReplaceAllStringFunc(text, func(key string) string { return s.symbols.of("public key", key) })
 	text = times.ReplaceAllStringFunc(text, s.time)
 	return numbered.ReplaceAllStringFunc(text, func(found string) string {
 		parts := numbered.FindStringSubmatch(found)
