@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,28 +188,52 @@ func TestPowerCut_LosesNothingAcknowledged(t *testing.T) {
 }
 
 // verifyRecord fails the test unless the record explains the files as they are. A call
-// during which the process was killed may have had its effect or not.
+// during which the process was killed may have had its effect, a part of it, or none.
 func (l *loaded) verifyRecord() {
 	l.t.Helper()
-	for some := range 1 << len(l.cutOff) {
+	var wrong string
+	for effects := range combinations(l.cutOff) {
 		m := newImage(filepath.Dir(l.path))
 		if err := replay(m, l.events, nil); err != nil {
 			l.t.Fatal(err)
 		}
 		for i, c := range l.cutOff {
-			if c.ret = int64(len(c.data)); some>>i&1 == 1 {
+			if c.ret = effects[i]; c.ret > 0 || len(c.data) == 0 {
 				if err := m.apply(event{call: c, end: true}); err != nil {
 					l.t.Fatal(err)
 				}
 			}
 		}
-		wrong := l.differences(m.files(everything))
-		if wrong == "" {
+		if wrong = l.differences(m.files(everything)); wrong == "" {
 			return
 		}
-		if some == 1<<len(l.cutOff)-1 {
-			l.t.Error(wrong)
+	}
+	l.t.Error(wrong)
+}
+
+// combinations yields what calls that were cut off may have returned, a number for each
+// call: Linux ends the write of a killed process between two pages.
+func combinations(cutOff []*call) iter.Seq[[]int64] {
+	const page = 4096
+	return func(yield func([]int64) bool) {
+		var choose func(chosen []int64) bool
+		choose = func(chosen []int64) bool {
+			if len(chosen) == len(cutOff) {
+				return yield(chosen)
+			}
+			c := cutOff[len(chosen)]
+			if len(c.data) == 0 {
+				return choose(append(chosen, -1)) && choose(append(chosen, 0))
+			}
+			size, at := int64(len(c.data)), c.ints[len(c.ints)-1]
+			for n := int64(0); n < size; n += page - (at+n)%page {
+				if !choose(append(chosen, n)) {
+					return false
+				}
+			}
+			return choose(append(chosen, size))
 		}
+		choose(nil)
 	}
 }
 
@@ -420,4 +446,17 @@ func budget(t *testing.T) time.Duration {
 		t.Fatalf("PUNCTUAL_POWERCUT: %v", err)
 	}
 	return lasts
+}
+
+func TestCombinations_HaveWhatAKilledCallMayHaveDone(t *testing.T) {
+	truncation := &call{name: "ftruncate", ints: []int64{0}}
+	write := &call{name: "pwrite64", data: make([]byte, 4096), ints: []int64{4096 + 56}}
+	var got [][]int64
+	for effects := range combinations([]*call{truncation, write}) {
+		got = append(got, slices.Clone(effects))
+	}
+	want := [][]int64{{-1, 0}, {-1, 4040}, {-1, 4096}, {0, 0}, {0, 4040}, {0, 4096}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the effects are %v, want %v", got, want)
+	}
 }
