@@ -253,11 +253,11 @@ var changing = []operationOf{
 		}))
 	}},
 	{"create schedules", callBound, func(d *dealt) error {
-		keys := keysOf("created-", 0, callBound)
+		keys := keysOf(fmt.Sprintf("created-%d-", d.tries), 0, callBound) // those of a call without a response may be stored
 		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) { asSchedule(n, keys[i]) }))
 	}},
 	{"put new schedules", callBound, func(d *dealt) error {
-		keys := keysOf(fmt.Sprintf("put-%d-", d.tries), 0, callBound) // those of a call without a response may be stored
+		keys := keysOf(fmt.Sprintf("put-%d-", d.tries), 0, callBound)
 		jobs := d.newJobs(callBound, func(i int, n *store.NewJob) { asSchedule(n, keys[i]) })
 		return d.putSchedules(keys, "", func(i int, _ *store.KeyHolder) *store.Changes { return &store.Changes{Next: &jobs[i]} })
 	}},
