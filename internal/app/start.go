@@ -43,6 +43,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.operations, err = listenOperations(c); err != nil {
 		return err
 	}
+	if n.google, err = listenGoogle(c); err != nil {
+		return err
+	}
 	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err == nil {
 		n.warnOfModes()
 	}
@@ -211,6 +214,9 @@ func (n *Node) newEdges() {
 	n.server.RegisterOnShutdown(n.listeners.Drain)
 	if n.operations != nil {
 		n.operations.serves(c, api)
+	}
+	if n.google != nil {
+		n.google.serves(n, api)
 	}
 }
 

@@ -90,6 +90,7 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/store/records"},
 	"internal/store/records":    {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store"},
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/store/records"},
+	"internal/compat/google":    {"internal/fault", "internal/httpapi", "internal/job", "internal/limit", "internal/rawjson", "internal/service"},
 	"internal/compat/qstash":    {"internal/auth", "internal/edge", "internal/fault", "internal/httpapi", "internal/job", "internal/lifecycle", "internal/limit", "internal/rawjson", "internal/service"},
 	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store"},
 	"scripts/recording":         {},

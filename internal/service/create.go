@@ -63,7 +63,7 @@ func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict b
 		return nil, false, refusedCreate(err)
 	}
 	if inserted.Conflict && !inserted.Changed && inserted.Job != nil {
-		free, err := s.freeGroupKey(ctx, n.Job.Owner, inserted.Job)
+		free, err := s.freeOpenKey(ctx, n.Job.Owner, inserted.Job)
 		if err != nil {
 			return nil, false, err
 		}

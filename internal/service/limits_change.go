@@ -56,6 +56,15 @@ func (s *Service) EnsureLimit(ctx context.Context, owner job.Owner, l limit.Reco
 	return s.storeLimit(ctx, owner, l)
 }
 
+// CreateLimit defines a limit, or returns a Stale fault if it exists.
+func (s *Service) CreateLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
+	if _, err := s.Store.LimitPut(ctx, owner, l, Match{None: true}.PutIf()); err != nil {
+		return err
+	}
+	s.Audit.Edited(ctx, owner, audit.LimitCreated, l.Key+": "+l.String())
+	return nil
+}
+
 // PutLimit defines or replaces a limit.
 func (s *Service) PutLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
 	return s.storeLimit(ctx, owner, l)
@@ -98,14 +107,8 @@ func (c *LimitChange) apply(l *limit.Limit) {
 
 // limitNamed returns one of the owner's limits; nil if there is none.
 func (s *Service) limitNamed(ctx context.Context, owner job.Owner, key string) (*limit.Record, error) {
-	use, err := s.Store.LimitGet(ctx, owner, key)
-	switch {
-	case err == nil:
-		return &use.Record, nil
-	case fault.CodeOf(err) == fault.NotFound:
-		return nil, nil
-	}
-	return nil, err
+	found, err := s.Store.LimitNamed(ctx, owner, key)
+	return found, noFault(err, fault.NotFound)
 }
 
 func (s *Service) storeLimit(ctx context.Context, owner job.Owner, l limit.Record) error {

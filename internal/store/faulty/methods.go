@@ -97,7 +97,9 @@ var methods = map[string]bool{
 	"LimitExpire":        true,
 	"LimitGet":           true,
 	"LimitHold":          true,
+	"LimitJobs":          true,
 	"LimitList":          true,
+	"LimitNamed":         true,
 	"LimitPass":          true,
 	"LimitPut":           true,
 	"LimitReset":         true,
@@ -742,10 +744,24 @@ func (s *Store) LimitHold(ctx context.Context, a []store.HeldItem) error {
 	})
 }
 
+// LimitJobs implements store.Store.
+func (s *Store) LimitJobs(ctx context.Context, a job.Owner, b string, c limit.Position, d int) ([]limit.Position, error) {
+	return get(ctx, s, "LimitJobs", func() ([]limit.Position, error) {
+		return s.Store.LimitJobs(ctx, a, b, c, d)
+	})
+}
+
 // LimitList implements store.Store.
 func (s *Store) LimitList(ctx context.Context, a job.Owner, b string, c int) ([]limit.Record, error) {
 	return get(ctx, s, "LimitList", func() ([]limit.Record, error) {
 		return s.Store.LimitList(ctx, a, b, c)
+	})
+}
+
+// LimitNamed implements store.Store.
+func (s *Store) LimitNamed(ctx context.Context, a job.Owner, b string) (*limit.Record, error) {
+	return get(ctx, s, "LimitNamed", func() (*limit.Record, error) {
+		return s.Store.LimitNamed(ctx, a, b)
 	})
 }
 
