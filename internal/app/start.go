@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/httpapi"
 	"github.com/punctual-dev/punctual/internal/issuer"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/mcp"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/quota"
@@ -209,9 +210,12 @@ func (n *Node) newEdges() {
 	api.Mount(qstash.Prefix, qstash.New(qstash.Config{
 		Service: n.service, Auth: n.auth, Concurrency: c.Concurrency, InUse: func() int { return int(n.dispatcher.InUse(store.KindJob)) },
 	}), qstash.Names()...)
+	agents := mcp.New(mcp.Config{Version: c.Version, Log: c.Log})
+	api.Mount(mcp.Path, mcp.NewHandler(agents, api, c.PublicURL), mcp.Path)
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))
 	n.server.RegisterOnShutdown(n.hub.Close)
 	n.server.RegisterOnShutdown(n.listeners.Drain)
+	n.server.RegisterOnShutdown(agents.Drain)
 	if n.operations != nil {
 		n.operations.serves(c, api)
 	}

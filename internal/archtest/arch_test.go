@@ -92,6 +92,7 @@ var mayImport = map[string][]string{
 	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/store/records"},
 	"internal/compat/google":    {"internal/fault", "internal/httpapi", "internal/job", "internal/limit", "internal/rawjson", "internal/service"},
 	"internal/compat/qstash":    {"internal/auth", "internal/edge", "internal/fault", "internal/httpapi", "internal/job", "internal/lifecycle", "internal/limit", "internal/rawjson", "internal/service"},
+	"internal/mcp":              {"api", "internal/docsite", "internal/fault", "internal/httpapi", "internal/job", "internal/rawjson"},
 	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store"},
 	"scripts/recording":         {},
 	"scripts/release":           {},

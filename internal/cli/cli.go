@@ -45,6 +45,7 @@ type commands struct {
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
 	Listen     listenCommand     `cmd:"" help:"Respond to requests of an account's jobs, callbacks and webhooks on this machine, for development."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Serve tools for an agent on standard input and output (Model Context Protocol)."`
 	API        apiCommand        `cmd:"" name:"api" help:"Make any call of the API."`
 	Next       nextCommand       `cmd:"" help:"Print when a cron expression, an interval or a time in plain words is due next. Needs no service."`
 	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`

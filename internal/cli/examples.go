@@ -31,6 +31,7 @@ var examples = map[string]string{
 	"targets block":          "punctual targets block abused.example.com --reason 'sends spam'",
 	"targets unblock":        "punctual targets unblock abused.example.com",
 	"targets list":           "punctual targets list",
+	"mcp":                    "punctual mcp --url https://punctual.example.com",
 	"outbox schema":          "punctual outbox schema | psql app",
 	"outbox run":             "punctual outbox run --source postgres://punctual_relay@localhost/app --listen 127.0.0.1:9090",
 	"login": `punctual login --url https://punctual.example.com

@@ -70,8 +70,8 @@ type mount struct {
 	http.Handler
 }
 
-// Mount serves an API on all paths that begin with a prefix, which ends with a slash. It
-// must be called before the first request.
+// Mount serves an API on all paths that begin with a prefix if it ends with a slash, else
+// on that path. It must be called before the first request.
 func (s *Server) Mount(prefix string, api Foreign, names ...string) {
 	s.foreign = append(s.foreign, mount{prefix, s.Foreign(api, names...)})
 }
@@ -91,7 +91,7 @@ func (s *Server) Foreign(api Foreign, names ...string) http.Handler {
 
 func (s *Server) mounted(path string) http.Handler {
 	for _, m := range s.foreign {
-		if strings.HasPrefix(path, m.prefix) {
+		if path == m.prefix || strings.HasSuffix(m.prefix, "/") && strings.HasPrefix(path, m.prefix) {
 			return m
 		}
 	}

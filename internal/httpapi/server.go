@@ -151,7 +151,7 @@ var routes = []route{
 }
 
 // streams are routes whose responses last as long as the client wants.
-var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/logs/export": true}
+var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/logs/export": true, "/mcp": true}
 
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
