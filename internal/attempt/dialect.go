@@ -14,11 +14,7 @@ import (
 // created, if that is not this service's own.
 func (a *jobAttempt) speak(request *execute.Request) {
 	d := a.Spec.Dialect
-	switch {
-	case d == nil:
-		return
-	case d.IsGoogle():
-		a.speakGoogle(request, d)
+	if d == nil {
 		return
 	}
 	j := a.Item.Job

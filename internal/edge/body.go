@@ -69,13 +69,11 @@ func Authenticated(r *http.Request, account int64, public bool) error {
 	if c := connOf(r.Context()); c != nil && !public {
 		c.gate.knows(c)
 	}
-	switch b := r.Body.(type) {
-	case *body:
-		return b.charge.attach(share{holder{account: account}, accountShare})
-	case *stream:
-		return b.charge.attach(share{holder{account: account}, accountShare})
+	b, ok := r.Body.(*body)
+	if !ok {
+		return nil
 	}
-	return nil
+	return b.charge.attach(share{holder{account: account}, accountShare})
 }
 
 // Read implements io.Reader.

@@ -16,10 +16,7 @@ const (
 	DefaultTimeout = 30 * time.Second
 	MinTimeout     = time.Second
 	MaxTimeout     = 900 * time.Second
-	// MaxGoogleTimeout is the greatest timeout of jobs that the Google-compatible APIs
-	// create.
-	MaxGoogleTimeout = 30 * time.Minute
-	MaxState         = 64 << 10 // bytes of a schedule's $state
+	MaxState       = 64 << 10 // bytes of a schedule's $state
 )
 
 // Spec is a job's args, parsed.
