@@ -47,10 +47,15 @@ type Config struct {
 	Listen string
 	// Outbox is the URL of an application's database whose outbox is relayed with
 	// OutboxKey; "" if there is none.
-	Outbox, OutboxKey   string
-	DatabaseURL         string
-	PublicAPIKey        string
-	AllowPrivateTargets bool
+	Outbox, OutboxKey string
+	// GoogleListen is the address of the Google-compatible APIs; "" if they are not served.
+	// They are served by TLS if there is a certificate. App Engine targets are at
+	// AppEngineURL, nil for none.
+	GoogleListen, GoogleTLSCert, GoogleTLSKey string
+	AppEngineURL                              *url.URL
+	DatabaseURL                               string
+	PublicAPIKey                              string
+	AllowPrivateTargets                       bool
 	// AllowHTTPTargets permits targets and receivers with URLs of http.
 	AllowHTTPTargets bool
 	// PreferHTTP2 speaks HTTP/2 to targets that offer it beside HTTP/1.1.
@@ -68,6 +73,9 @@ type Config struct {
 	Log            *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
+	// GoogleListening is called before that with the address of the Google-compatible
+	// APIs, if they are served. May be nil.
+	GoogleListening func(address string)
 
 	// MaxConnections is how many clients' connections are open at once; 0 for
 	// DefaultConnections.
@@ -138,10 +146,10 @@ type Node struct {
 	service    *service.Service
 	operating  *operation.Worker
 	people     *auth.People
-	members    *auth.Members
 	server     *edge.Server
 	listener   net.Listener
 	operations *operations   // nil when they are served with everything else
+	google     *googleServer // nil if it is not served
 	outbox     *outbox.Relay // nil if there is none
 	draining   atomic.Bool   // the node is about to stop
 }
@@ -212,6 +220,12 @@ func (n *Node) serve(until context.Context) error {
 			cancel(watched)
 		}
 	})
+	var googled error
+	parts.Go(func() {
+		if googled = n.google.serve(); googled != nil {
+			cancel(googled)
+		}
+	})
 	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { n.operating.Run(ctx) })
@@ -231,6 +245,9 @@ func (n *Node) serve(until context.Context) error {
 		relay.Go(func() { n.outbox.Run(relaying) })
 	}
 	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
+	if address := n.google.address(); address != "" && n.config.GoogleListening != nil {
+		n.config.GoogleListening(address)
+	}
 	n.config.Listening(n.listener.Addr().String())
 	n.showSetupCode(until)
 	n.awaitStop(until, ctx)
@@ -241,13 +258,14 @@ func (n *Node) serve(until context.Context) error {
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
 	defer end()
+	n.google.shutdown(stop)
 	if err := n.server.Shutdown(stop); err != nil {
 		_ = n.server.Close() // what is still open is cut
 	}
 	n.operations.close()
 	parts.Wait()
 	n.listeners.Close(time.Until(stopped.Add(Grace)))
-	return errors.Join(served, watched, dispatched)
+	return errors.Join(served, watched, googled, dispatched)
 }
 
 // lastStats stores what was counted while the node stopped.
@@ -293,6 +311,7 @@ func (n *Node) close() error {
 		err = errors.Join(err, n.database.Close())
 	}
 	n.operations.close()
+	n.google.close()
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already when it has served
 	}

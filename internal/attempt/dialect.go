@@ -14,7 +14,11 @@ import (
 // created, if that is not this service's own.
 func (a *jobAttempt) speak(request *execute.Request) {
 	d := a.Spec.Dialect
-	if d == nil {
+	switch {
+	case d == nil:
+		return
+	case d.IsGoogle():
+		a.speakGoogle(request, d)
 		return
 	}
 	j := a.Item.Job

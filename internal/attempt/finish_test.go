@@ -181,6 +181,10 @@ func TestFire_StoresAFailureAfterAPanic(t *testing.T) {
 // oneLog is a store with one log.
 type oneLog struct{ log job.Log }
 
+func (oneLog) JobTrail(context.Context, job.Owner, int64, int) (*job.Trail, error) {
+	return &job.Trail{}, nil
+}
+
 func (s oneLog) LogGet(_ context.Context, _ job.Owner, id uuid.UUID) (*job.Log, error) {
 	if id != s.log.ID {
 		return nil, fault.NoSuch("log")

@@ -47,6 +47,8 @@ type Vault interface {
 type Logs interface {
 	// LogGet returns one of an account's logs, or a NotFound fault.
 	LogGet(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Log, error)
+	// JobTrail reads the latest attempts of one of an account's jobs.
+	JobTrail(ctx context.Context, owner job.Owner, number int64, limit int) (*job.Trail, error)
 }
 
 // Client sends requests; see execute.Client.
@@ -271,6 +273,7 @@ type jobAttempt struct {
 	runner   *Runner
 	prepared time.Time
 	trace    *tracing.Span
+	earlier  earlier // attempts; only for jobs of the Google-compatible APIs
 }
 
 // Fire implements dispatch.Attempt.
@@ -283,6 +286,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		return
 	}
 	a.begun(began)
+	a.recall(ctx)
 	var failed *job.Outcome
 	if a.FansOut() && a.Refused == nil {
 		if failed = r.fanOut(ctx, a, node, began, requestDone); failed == nil {

@@ -108,8 +108,7 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	now := p.Now()
-	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
-	r.Password = hash
+	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
 	if door.Signup == SignupOpen && !r.FirstOnly {
 		r.Account.Origin = identity.OriginOpen
 	}
@@ -120,10 +119,9 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	switch {
 	case err == nil:
 		p.hasAccounts.Store(true)
-		person := &identity.Person{ID: r.Account.ID, Email: email, Home: r.Account.Owner}
-		p.audit(ctx, person, s.Address, audit.AccountCreated, r.Account.Email)
+		p.audit(ctx, r.Account, s.Address, audit.AccountCreated, r.Account.Email)
 		if !stranger {
-			return p.begin(ctx, person, Client{s.Address, s.Agent})
+			return p.begin(ctx, r.Account.Owner, Client{s.Address, s.Agent})
 		}
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else just signed up first, and sign-up is now closed")

@@ -32,7 +32,6 @@ type commands struct {
 	Jobs       jobsCommand       `cmd:"" help:"Create, list, watch, change and cancel jobs through the API of a running service."`
 	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
 	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
-	Members    membersCommand    `cmd:"" help:"Invite persons to the account, change their roles and remove them, through the API of a running service."`
 	Groups     groupsCommand     `cmd:"" help:"Define and delete groups of targets through the API of a running service."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
 	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`
@@ -46,6 +45,7 @@ type commands struct {
 	Export     exportCommand     `cmd:"" help:"Print an account's schedules as a document that apply reads."`
 	Import     importCommand     `cmd:"" help:"Create schedules from other schedulers' files."`
 	Listen     listenCommand     `cmd:"" help:"Respond to requests of an account's jobs, callbacks and webhooks on this machine, for development."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Serve tools for an agent on standard input and output (Model Context Protocol)."`
 	API        apiCommand        `cmd:"" name:"api" help:"Make any call of the API."`
 	Next       nextCommand       `cmd:"" help:"Print when a cron expression, an interval or a time in plain words is due next. Needs no service."`
 	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`

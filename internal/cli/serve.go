@@ -40,6 +40,7 @@ type serveCommand struct {
 	PublicPunctuality  bool   `setting:"" type:"switch" help:"Show everyone how late the jobs of all accounts began, at /api/punctuality and /punctuality, without a key. Default: only callers with a key and people who are signed in."`
 	mailFlags
 	edgeFlags
+	googleFlags
 	Outbox    string    `setting:"" placeholder:"URL" help:"An application's database with an outbox, whose rows become jobs of --api-key's account: postgres://, mysql://, mariadb:// or sqlite:FILE. See punctual outbox."`
 	APIKey    apiKey    `name:"api-key" setting:"" placeholder:"KEY" help:"The key that --outbox creates jobs with."`
 	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"Lowest level to log to standard error: debug, info, warn or error."`
@@ -81,6 +82,10 @@ func (c *serveCommand) Run(env *environment) error {
 		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
 		PublicPunctuality: c.PublicPunctuality, Outbox: c.Outbox, OutboxKey: string(c.APIKey),
 		SMTP: c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address, MailTrusted: c.SMTPTrustedDomains,
+		GoogleListen: c.GoogleListen, GoogleTLSCert: c.GoogleTLSCert, GoogleTLSKey: c.GoogleTLSKey, AppEngineURL: c.AppEngineURL.URL,
+		GoogleListening: func(address string) {
+			_, _ = fmt.Fprintf(env.out, "serving the Google-compatible APIs at %s\n", address)
+		},
 		Listening: func(address string) {
 			_, _ = fmt.Fprintf(env.out, "listening on http://%s\n", address)
 			if here == "" {

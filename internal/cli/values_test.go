@@ -113,6 +113,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		"PUNCTUAL_PUBLIC_URL": "https://a.example/", "PUNCTUAL_TRUSTED_PROXIES": "none", "PUNCTUAL_MAX_CONNECTIONS": "9", "PUNCTUAL_METRICS_LISTEN": ":3",
 		"PUNCTUAL_SMTP_URL": "smtp://u:p%40@mail.example:25", "PUNCTUAL_SMTP_FROM": "a@example.com", "PUNCTUAL_SMTP_TRUSTED_DOMAINS": "Example.com, exämple.org", "PUNCTUAL_DRAIN": "5s",
 		"PUNCTUAL_PUBLIC_PUNCTUALITY": "1", "PUNCTUAL_PREFER_HTTP2": "1", "PUNCTUAL_OUTBOX": "sqlite:app.db", "PUNCTUAL_API_KEY": "sk_outbox",
+		"PUNCTUAL_GOOGLE_LISTEN": ":7", "PUNCTUAL_GOOGLE_TLS_CERT": "g.pem", "PUNCTUAL_GOOGLE_TLS_KEY": "g.key", "PUNCTUAL_APP_ENGINE_URL": "http://app.example",
 	} {
 		t.Setenv(name, value)
 	}
@@ -124,18 +125,21 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	mails := mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 25, User: "u", Password: "p@"}}, mailAddress{&mail.Address{Address: "a@example.com"}}, mailDomains{"example.com", "xn--exmple-cua.org"}}
 	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3", pause(5 * time.Second)}
 	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, true, targets, "ca.pem", true, secretsFlag{"keys"}, 7, 0, "invite",
-		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, true, mails, edge, "sqlite:app.db", "sk_outbox", 4, "json"}
+		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, true, mails, edge,
+		googleFlags{":7", "g.pem", "g.key", origin{&url.URL{Scheme: "http", Host: "app.example"}}}, "sqlite:app.db", "sk_outbox", 4, "json"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
 	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-http-targets=false", "--allow-private-targets=false",
 		"--deny-targets=", "--allow-targets=", "--target-ports=8443", "--target-ca-file=b.pem", "--prefer-http2=false", "--secrets-key-file=other", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info", "--log-format=text",
 		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB", "--public-punctuality=false",
-		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4", "--drain=1m", "--smtp-url=smtps://mail.example", "--smtp-from=P <b@example.com>", "--smtp-trusted-domains=example.net", "--outbox=sqlite:b.db", "--api-key=sk_other")
+		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4", "--drain=1m", "--smtp-url=smtps://mail.example", "--smtp-from=P <b@example.com>", "--smtp-trusted-domains=example.net", "--outbox=sqlite:b.db", "--api-key=sk_other",
+		"--google-listen=:8", "--google-tls-cert=h.pem", "--google-tls-key=h.key", "--app-engine-url=https://other.example")
 	mails = mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 465, TLS: true}}, mailAddress{&mail.Address{Name: "P", Address: "b@example.com"}}, mailDomains{"example.net"}}
 	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4", pause(time.Minute)}
 	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem", false, secretsFlag{"other"}, 8, period(time.Hour), "closed",
-		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, false, mails, edge, "sqlite:b.db", "sk_other", 0, "text"}
+		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, false, mails, edge,
+		googleFlags{":8", "h.pem", "h.key", origin{&url.URL{Scheme: "https", Host: "other.example"}}}, "sqlite:b.db", "sk_other", 0, "text"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("with flags: %+v %s\nwant %+v", got.Serve, problem, want)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 var rehearseRoutes = []route{
-	{"/rehearse", forSignedIn, map[string]handler{"GET": (*Server).showRehearsal}},
+	{"/rehearse", forOwners, map[string]handler{"GET": (*Server).showRehearsal}},
 }
 
 const (

@@ -40,7 +40,6 @@ type site struct {
 	mu       sync.Mutex
 	now      time.Time
 	people   *auth.People
-	members  *auth.Members
 	receiver receiver
 }
 
@@ -79,8 +78,7 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		o(&config, &people)
 	}
 	w.people = auth.NewPeople(people)
-	w.members = auth.NewMembers(auth.MembersConfig{Store: s, Now: s.Now, Log: log, Audit: recorded})
-	config.People, config.Members, w.service = w.people, w.members, config.Service
+	config.People, w.service = w.people, config.Service
 	api := httpapi.New(httpapi.Config{
 		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Broadcasts: config.Broadcasts, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,

@@ -32,9 +32,15 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
+// policyKey is the key of the policy of a Multiplexed in the contexts of its requests.
+type policyKey struct{}
+
 func policyOf(r *http.Request) *Policy {
 	if c := connOf(r.Context()); c != nil {
 		return c.gate.policy
+	}
+	if policy, ok := r.Context().Value(policyKey{}).(*Policy); ok {
+		return policy
 	}
 	return nearby
 }

@@ -69,11 +69,13 @@ func Authenticated(r *http.Request, account int64, public bool) error {
 	if c := connOf(r.Context()); c != nil && !public {
 		c.gate.knows(c)
 	}
-	b, ok := r.Body.(*body)
-	if !ok {
-		return nil
+	switch b := r.Body.(type) {
+	case *body:
+		return b.charge.attach(share{holder{account: account}, accountShare})
+	case *stream:
+		return b.charge.attach(share{holder{account: account}, accountShare})
 	}
-	return b.charge.attach(share{holder{account: account}, accountShare})
+	return nil
 }
 
 // Read implements io.Reader.

@@ -49,8 +49,7 @@ func appendKey(b []byte, k *identity.Key) []byte {
 	b = appendInstant(append(b, `],"created_at":`...), k.CreatedAt)
 	b = appendInstant(append(b, `,"expires_at":`...), k.ExpiresAt)
 	b = appendInstant(append(b, `,"last_used_at":`...), k.LastUsedAt)
-	b = appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
-	return appendTextOrNull(append(b, `,"created_by":`...), k.MadeBy)
+	return appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
 }
 
 // appendInstant appends a time, or null for the zero time.

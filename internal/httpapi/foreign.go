@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
@@ -26,8 +27,9 @@ type Foreign interface {
 // ForeignRoute is a call of a Foreign.
 type ForeignRoute struct {
 	Name string // a path without values, for metrics and logs
-	// Admin: the key needs the scope admin; else read for GET and jobs for others.
-	Admin bool
+	// Admin: the key needs the scope admin; else read for GET and jobs for others. Reads:
+	// read is enough whatever the method is.
+	Admin, Reads bool
 	// Serve responds to the call; nil if there is no such call.
 	Serve func(*ForeignCall) error
 }
@@ -53,6 +55,9 @@ func (f *ForeignCall) EnterParsing(bytes int) (leave func(), err error) {
 // Charge counts the call as one for each of a number of items.
 func (f *ForeignCall) Charge(items int) error { return f.server.charge(f.call, 1, items) }
 
+// MayChange reports whether the caller's key may change jobs.
+func (f *ForeignCall) MayChange() bool { return f.call.caller.Permit(identity.ScopeJobs) == nil }
+
 // Actor is the caller as the audit log names it.
 func (f *ForeignCall) Actor() audit.Actor { return f.call.actor() }
 
@@ -65,23 +70,28 @@ type mount struct {
 	http.Handler
 }
 
-// Mount serves an API on all paths that begin with a prefix, which ends with a slash. It
-// must be called before the first request.
+// Mount serves an API on all paths that begin with a prefix if it ends with a slash, else
+// on that path. It must be called before the first request.
 func (s *Server) Mount(prefix string, api Foreign, names ...string) {
+	s.foreign = append(s.foreign, mount{prefix, s.Foreign(api, names...)})
+}
+
+// Foreign returns a handler that serves an API whose calls have the given names.
+func (s *Server) Foreign(api Foreign, names ...string) http.Handler {
 	for _, name := range names {
 		s.Metrics.Expect(name)
 	}
-	s.foreign = append(s.foreign, mount{prefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found := api.Find(r)
 		s.answer(found.Name, func(c *call) error { return s.serveForeign(found, c) }, func(c *call, id string, err error) {
 			s.failForeign(api, c, id, err)
 		}).ServeHTTP(w, r)
-	})})
+	})
 }
 
 func (s *Server) mounted(path string) http.Handler {
 	for _, m := range s.foreign {
-		if strings.HasPrefix(path, m.prefix) {
+		if path == m.prefix || strings.HasSuffix(m.prefix, "/") && strings.HasPrefix(path, m.prefix) {
 			return m
 		}
 	}
@@ -96,8 +106,11 @@ func (s *Server) serveForeign(found ForeignRoute, c *call) error {
 		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: "there is no call " + c.r.Method + " at this path"}
 	}
 	r := route{path: found.Name, access: forJobs}
-	if found.Admin {
+	switch {
+	case found.Admin:
 		r.access = forAdmins
+	case found.Reads:
+		r.access = forReading
 	}
 	method := c.r.Method
 	if method == http.MethodHead {

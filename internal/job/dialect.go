@@ -15,15 +15,24 @@ import (
 // dialectField is the field that says through which other API a job was created.
 const dialectField = "dialect"
 
-// DialectQStash is the dialect of jobs that the QStash-compatible API creates.
-const DialectQStash = "qstash"
+// The dialects, each of the jobs that a compatible API creates.
+const (
+	DialectQStash         = "qstash"
+	DialectCloudTasks     = "cloud_tasks"
+	DialectCloudScheduler = "cloud_scheduler"
+)
 
-var dialects = []string{DialectQStash}
+var dialects = []string{DialectQStash, DialectCloudTasks, DialectCloudScheduler}
 
 // Bounds of a dialect's members.
 const (
 	MaxDialectText   = 255 // characters
 	MaxDialectLabels = 100
+	MaxDialectName   = 600     // characters
+	MaxDialectView   = 8 << 10 // bytes
+	// MaxAttempts bounds max_attempts; UnlimitedAttempts stands for no bound.
+	MaxAttempts       = 1_000_000
+	UnlimitedAttempts = -1
 )
 
 // Dialect is how the requests of a job look, if clients of another API created it: the
@@ -41,6 +50,22 @@ type Dialect struct {
 	Group, Endpoint           string   // the group and the target in it that the job is for
 	Source                    string   // the message whose callback the job is
 	Archived                  bool     // a client has dealt with the failed job
+	Name                      string   // of the task or job, as that API knows it
+	// MaxAttempts is how often the job is attempted in place of Spec.Retries, or
+	// UnlimitedAttempts; 0 if it is not given. RetryFor is how long it is retried at least,
+	// from its first attempt on, however many attempts that takes.
+	MaxAttempts int
+	RetryFor    time.Duration
+	// View is what that API shows of the job beyond its fields: an object; nil for none.
+	View rawjson.Value
+}
+
+// Speaks reports whether the dialect is the one of an API. A nil Dialect is none's.
+func (d *Dialect) Speaks(api string) bool { return d != nil && d.API == api }
+
+// IsGoogle reports whether the dialect is one of the Google-compatible APIs.
+func (d *Dialect) IsGoogle() bool {
+	return d.Speaks(DialectCloudTasks) || d.Speaks(DialectCloudScheduler)
 }
 
 // text returns the member with a name; nil if it is not a text.
@@ -60,8 +85,18 @@ func (d *Dialect) text(name string) *string {
 		return &d.Endpoint
 	case "source":
 		return &d.Source
+	case "name":
+		return &d.Name
 	}
 	return nil
+}
+
+// maxText returns the greatest length of a member that is a text, in characters.
+func maxText(name string) int {
+	if name == "name" {
+		return MaxDialectName
+	}
+	return MaxDialectText
 }
 
 // followUp returns the member with a name; nil if it is not a job.
@@ -78,6 +113,7 @@ func (d *Dialect) followUp(name string) *rawjson.Value {
 // dialectMembers are the names of all members.
 var dialectMembers = []string{
 	"api", "callback", "failure_callback", "labels", "caller_ip", "queue", "flow_control", "group", "endpoint", "source", "archived",
+	"name", "max_attempts", "retry_for", "view",
 }
 
 // dialectOf reads a dialect that was checked.
@@ -99,6 +135,12 @@ func dialectOf(v rawjson.Value) *Dialect {
 			}
 		case "archived":
 			d.Archived = string(m.Value) == "true"
+		case "max_attempts":
+			d.MaxAttempts, _ = strconv.Atoi(string(m.Value))
+		case "retry_for":
+			d.RetryFor = DurationOf(m.Value)
+		case "view":
+			d.View = m.Value
 		}
 	}
 	return d
@@ -129,6 +171,13 @@ func (d *Dialect) Value() rawjson.Value {
 			members = append(members, rawjson.Member{Name: name, Value: rawjson.Array(labels)})
 		case name == "archived" && d.Archived:
 			members = append(members, rawjson.Member{Name: name, Value: rawjson.Value(`true`)})
+		case name == "max_attempts" && d.MaxAttempts != 0:
+			members = append(members, rawjson.Member{Name: name, Value: rawjson.Value(strconv.Itoa(d.MaxAttempts))})
+		case name == "retry_for" && d.RetryFor > 0:
+			seconds := strconv.FormatFloat(d.RetryFor.Seconds(), 'f', -1, 64)
+			members = append(members, rawjson.Member{Name: name, Value: rawjson.Value(seconds)})
+		case name == "view" && d.View != nil:
+			members = append(members, rawjson.Member{Name: name, Value: d.View})
 		}
 	}
 	return rawjson.Object(members)
@@ -150,7 +199,7 @@ func readDialect(r *reader, f *Field, v rawjson.Value) {
 				r.refuse(pointer, "must be one of %s", strings.Join(dialects, ", "))
 			}
 		case d.text(m.Name) != nil:
-			r.dialectText(pointer, m.Value)
+			r.dialectText(pointer, m.Value, maxText(m.Name))
 		case d.followUp(m.Name) != nil:
 			readFollowUp(r, pointer, m.Value)
 		case m.Name == "labels":
@@ -158,6 +207,17 @@ func readDialect(r *reader, f *Field, v rawjson.Value) {
 		case m.Name == "archived":
 			if m.Value.Kind() != 't' && m.Value.Kind() != 'f' {
 				r.refuse(pointer, "must be true or false")
+			}
+		case m.Name == "max_attempts":
+			n, err := strconv.Atoi(string(m.Value))
+			if m.Value.Kind() != '0' || err != nil || n != UnlimitedAttempts && (n < 1 || n > MaxAttempts) {
+				r.refuse(pointer, "must be a whole number from 1 to %d, or -1 for no bound", MaxAttempts)
+			}
+		case m.Name == "retry_for":
+			_, _ = ReadDuration(m.Value, pointer, 0, MaxAhead, func(pointer, detail string) { r.refuse(pointer, "%s", detail) })
+		case m.Name == "view":
+			if m.Value.Kind() != '{' || len(m.Value) > MaxDialectView {
+				r.refuse(pointer, "must be an object of up to %d bytes", MaxDialectView)
 			}
 		default:
 			r.refuse(pointer, "is not a known member; the known ones are %s", strings.Join(dialectMembers, ", "))
@@ -168,10 +228,10 @@ func readDialect(r *reader, f *Field, v rawjson.Value) {
 	}
 }
 
-func (r *reader) dialectText(pointer string, v rawjson.Value) {
+func (r *reader) dialectText(pointer string, v rawjson.Value, most int) {
 	text := rawjson.Text(v)
-	if n := len([]rune(text)); v.Kind() != '"' || n < 1 || n > MaxDialectText || strings.ContainsRune(text, 0) {
-		r.refuse(pointer, "must be a string of 1 to %d characters without U+0000", MaxDialectText)
+	if n := len([]rune(text)); v.Kind() != '"' || n < 1 || n > most || strings.ContainsRune(text, 0) {
+		r.refuse(pointer, "must be a string of 1 to %d characters without U+0000", most)
 	}
 }
 
@@ -182,7 +242,7 @@ func (r *reader) readDialectLabels(pointer string, v rawjson.Value) {
 		return
 	}
 	for i, label := range labels {
-		r.dialectText(pointer+"/"+strconv.Itoa(i), label)
+		r.dialectText(pointer+"/"+strconv.Itoa(i), label, MaxDialectText)
 	}
 }
 
@@ -254,7 +314,7 @@ func Archived(args rawjson.Value) (archived rawjson.Value, ok bool) {
 			continue
 		}
 		d := dialectOf(m.Value)
-		if d.Archived {
+		if d.Archived || d.API != DialectQStash {
 			return nil, false
 		}
 		d.Archived = true
@@ -266,11 +326,15 @@ func Archived(args rawjson.Value) (archived rawjson.Value, ok bool) {
 
 var dialectMember = []byte(`"` + dialectField + `"`)
 
-// DialectOf returns the dialect in args that were checked; nil if there is none.
-func DialectOf(args rawjson.Value) *Dialect {
+// DialectIn returns the dialect in args that were checked, if it is one of the given APIs;
+// else nil.
+func DialectIn(args rawjson.Value, apis ...string) *Dialect {
 	if !bytes.Contains(args, dialectMember) {
 		return nil
 	}
 	spec := ReadSpec(args)
+	if spec.Dialect == nil || !slices.Contains(apis, spec.Dialect.API) {
+		return nil
+	}
 	return spec.Dialect
 }

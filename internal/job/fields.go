@@ -16,7 +16,10 @@ const (
 	DefaultTimeout = 30 * time.Second
 	MinTimeout     = time.Second
 	MaxTimeout     = 900 * time.Second
-	MaxState       = 64 << 10 // bytes of a schedule's $state
+	// MaxGoogleTimeout is the greatest timeout of jobs that the Google-compatible APIs
+	// create.
+	MaxGoogleTimeout = 30 * time.Minute
+	MaxState         = 64 << 10 // bytes of a schedule's $state
 )
 
 // Spec is a job's args, parsed.

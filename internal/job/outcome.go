@@ -2,6 +2,7 @@ package job
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -41,6 +42,9 @@ var attemptKinds = []Kind{
 	KindTooLarge, KindSecret, KindGroup, KindCancelled, KindInterrupted, KindInternal, KindStatus,
 	KindExpired, KindAnswer, KindAbandoned,
 }
+
+// AttemptKinds returns the kinds that an attempt of a job can end in.
+func AttemptKinds() []Kind { return slices.Clone(attemptKinds) }
 
 // Permanent reports whether a retry would fail in the same way, so that the
 // attempt is not retried.

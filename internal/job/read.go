@@ -278,8 +278,12 @@ func readRetries(r *reader, f *Field, v rawjson.Value) {
 
 func readTimeout(r *reader, f *Field, v rawjson.Value) {
 	seconds, err := strconv.ParseFloat(string(v), 64)
-	if v.Kind() != '0' || err != nil || seconds < MinTimeout.Seconds() || seconds > MaxTimeout.Seconds() {
-		r.refuse(Pointer(f.Name), "must be a number of seconds from %.0f to %.0f", MinTimeout.Seconds(), MaxTimeout.Seconds())
+	most := MaxTimeout
+	if d := r.fields[dialectField]; d.Kind() == '{' && dialectOf(d).IsGoogle() {
+		most = MaxGoogleTimeout
+	}
+	if v.Kind() != '0' || err != nil || seconds < MinTimeout.Seconds() || seconds > most.Seconds() {
+		r.refuse(Pointer(f.Name), "must be a number of seconds from %.0f to %.0f", MinTimeout.Seconds(), most.Seconds())
 	}
 }
 

@@ -13,6 +13,7 @@ func ReadSpec(args rawjson.Value) Spec {
 	for _, m := range rawjson.Members(args) {
 		s.set(m.Name, m.Value)
 	}
+	s.applyDialect()
 	return s
 }
 
@@ -22,7 +23,19 @@ func specOf(fields map[string]rawjson.Value) Spec {
 	for name, value := range fields {
 		s.set(name, value)
 	}
+	s.applyDialect()
 	return s
+}
+
+// applyDialect sets what a dialect says in place of other fields.
+func (s *Spec) applyDialect() {
+	switch d := s.Dialect; {
+	case d == nil:
+	case d.MaxAttempts == UnlimitedAttempts:
+		s.Retries = MaxAttempts
+	case d.MaxAttempts > 0:
+		s.Retries = d.MaxAttempts - 1
+	}
 }
 
 func (s *Spec) set(name string, v rawjson.Value) {

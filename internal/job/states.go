@@ -97,6 +97,19 @@ func (j *Job) enter(to State) error {
 	return err
 }
 
+// EndedAt returns when the job became final; zero while it is not.
+func (j *Job) EndedAt() time.Time {
+	switch j.State {
+	case Completed:
+		return j.CompletedAt
+	case Cancelled:
+		return j.CancelledAt
+	case Discarded:
+		return j.DiscardedAt
+	}
+	return time.Time{}
+}
+
 // Begin marks the start of an attempt: available or retryable -> executing.
 // Like the other transitions, it returns a [TransitionError] and changes nothing
 // if the job's state does not permit it.

@@ -32,6 +32,9 @@ type Attempt struct {
 	// Points is how many points of its schedule's grid the run stands for; 1 for
 	// a one-off job.
 	Points int64
+	// FirstBegan is when the first attempt began; zero if this is the first one, or if that
+	// is not known.
+	FirstBegan time.Time
 	// Result is the job's state after the attempt; set by the Decide of Finish.
 	Result job.State
 
@@ -312,7 +315,7 @@ func (e *ending) discard() error {
 
 // retryAt returns when the attempt is retried, and whether it is.
 func (e *ending) retryAt() (time.Time, bool) {
-	wait, again := retryWait(&e.Spec, e.Number, e.about.outcome, e.at, e.random)
+	wait, again := retryWait(&e.Spec, e.Number, e.age(), e.about.outcome, e.at, e.random)
 	if !again || e.final {
 		return time.Time{}, false
 	}
@@ -330,6 +333,20 @@ func (e *ending) retryAt() (time.Time, bool) {
 	}
 	next := p.after(e.past())
 	return at, next.due.IsZero() || at.Before(next.due)
+}
+
+// age returns the time since the first attempt began or, if that is not known, since the
+// job was due.
+func (e *ending) age() time.Duration {
+	first := e.FirstBegan
+	switch {
+	case !first.IsZero():
+	case e.Number == 1:
+		first = e.job.AttemptedAt
+	default:
+		first = schedule.Later(e.job.ScheduledAt, e.job.InsertedAt)
+	}
+	return e.at.Sub(first)
 }
 
 // past describes the run as its schedule needs it. The schedule is the one in the

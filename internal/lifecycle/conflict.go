@@ -17,10 +17,33 @@ const RememberFor = 24 * time.Hour
 // RememberRequestFor is how long a request_id is remembered.
 const RememberRequestFor = 7 * 24 * time.Hour
 
+// KeyHeld is until when a job holds its key whose holding ends at a time that is not
+// known yet; see FreeAt. It is later than any other time that is stored.
+var KeyHeld = time.Date(2240, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// RememberTaskFor is how long the name of a task is remembered after its end.
+const RememberTaskFor = time.Hour
+
+// FreeAt returns when the key of a final job is free that holds it until KeyHeld.
+func FreeAt(j *job.Job) time.Time {
+	spec := job.ReadSpec(j.Args)
+	until := j.InsertedAt
+	if spec.Throttle > 0 {
+		until = j.InsertedAt.Add(spec.Throttle)
+	}
+	if spec.Dialect.Speaks(job.DialectCloudTasks) {
+		until = schedule.Later(until, j.EndedAt().Add(RememberTaskFor))
+	}
+	return until
+}
+
 // HoldKey sets how long a new one-off job holds its key beyond its end.
 func HoldKey(j *job.Job, spec *job.Spec, inHeader bool) {
 	if j.Key == nil || j.ScheduleID != uuid.Nil {
 		return
+	}
+	if spec.Dialect.Speaks(job.DialectCloudTasks) {
+		j.HeldUntil, j.RememberedUntil = KeyHeld, KeyHeld
 	}
 	if spec.Throttle > 0 {
 		j.HeldUntil = j.InsertedAt.Add(spec.Throttle)

@@ -73,9 +73,9 @@ func DeliveryRetriedAtOnce(number int) bool { return number == firstAttempt }
 
 // retryWait returns how long to wait before a failed attempt is retried, and
 // false if the job's options exclude a retry. random in [0, 1) lengthens the
-// wait.
-func retryWait(spec *job.Spec, number int, o *job.Outcome, at time.Time, random float64) (time.Duration, bool) {
-	if number > spec.Retries || o.Failure != nil && o.Failure.Kind.Permanent() || spec.NoRetry.Contains(o) {
+// wait. age is the time since the first attempt began.
+func retryWait(spec *job.Spec, number int, age time.Duration, o *job.Outcome, at time.Time, random float64) (time.Duration, bool) {
+	if exhausted(spec, number, age) || o.Failure != nil && o.Failure.Kind.Permanent() || spec.NoRetry.Contains(o) {
 		return 0, false
 	}
 	if droppedFirst(number, o) {
@@ -86,6 +86,11 @@ func retryWait(spec *job.Spec, number int, o *job.Outcome, at time.Time, random 
 		asked = retry.RetryAfter(o.Response.Header.Get("Retry-After"), at)
 	}
 	return retry.After(waitsOf(spec, number), number, asked, random), true
+}
+
+// exhausted reports whether a job has used up its retries.
+func exhausted(spec *job.Spec, number int, age time.Duration) bool {
+	return number > spec.Retries && (spec.Dialect == nil || age >= spec.Dialect.RetryFor)
 }
 
 // waitsOf returns the job's own waits before retries, of which that after an attempt is

@@ -91,6 +91,17 @@ func short(d time.Duration) string {
 type Record struct {
 	Key string
 	Limit
+	// Dialect is what a compatible API keeps with the limit, as JSON; "" if it is none's.
+	// Limits that are replaced without one keep theirs.
+	Dialect string
+}
+
+// Position is where an unfinished job stands among those that name a limit. The zero
+// Position is before all.
+type Position struct {
+	State  int64 // as stored
+	Due    int64 // microseconds since 1970
+	Number int64 // of the job
 }
 
 // Use is the current use of a limit. Its counts stop at MaxCount.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -18,9 +17,6 @@ import (
 
 // Create is CreateAll for callers that need the first job only.
 func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
-	if err := access.Allow(ctx, "service.Create"); err != nil {
-		return nil, false, err
-	}
 	created, err := s.CreateAll(ctx, owner, body, headerKey)
 	if err != nil {
 		return nil, false, err
@@ -34,9 +30,6 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 //
 // A one-off request with a group stores a job for each of its targets.
 func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (*Created, error) {
-	if err := access.Allow(ctx, "service.CreateAll"); err != nil {
-		return nil, err
-	}
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +63,7 @@ func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict b
 		return nil, false, refusedCreate(err)
 	}
 	if inserted.Conflict && !inserted.Changed && inserted.Job != nil {
-		free, err := s.freeGroupKey(ctx, n.Job.Owner, inserted.Job)
+		free, err := s.freeOpenKey(ctx, n.Job.Owner, inserted.Job)
 		if err != nil {
 			return nil, false, err
 		}

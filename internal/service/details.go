@@ -71,7 +71,7 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 		}
 	}
 	return &JobDetails{
-		Job: j, Attempts: attempts, NextAttemptAt: nextAttempt(j), WaitingFor: waitingFor, Completion: completion,
+		Job: j, Attempts: attempts, NextAttemptAt: NextAttempt(j), WaitingFor: waitingFor, Completion: completion,
 		Reruns: trail.Reruns, Children: children, Points: points, Pending: trail.Pending, Failed: trail.Failed,
 	}, nil
 }
@@ -94,9 +94,9 @@ func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*s
 	return lifecycle.PointsOf(j, of, skipped), nil
 }
 
-// nextAttempt returns when the next attempt of a job is due; zero while it is
+// NextAttempt returns when the next attempt of a job is due; zero while it is
 // executing and when it is final.
-func nextAttempt(j *job.Job) time.Time {
+func NextAttempt(j *job.Job) time.Time {
 	switch j.State {
 	case job.Available, job.Retryable:
 		due, _ := store.OwnDue(j.DueAt)

@@ -6,19 +6,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
-
-// groupKeyUntil is until when the first job of a request with a group holds its key. It
-// stands for the end of the last of its jobs, which is found out when another request
-// has the key.
-var groupKeyUntil = time.Date(2240, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // groupChecker checks the groups that requests name.
 type groupChecker struct {
@@ -40,9 +35,6 @@ func (c *groupChecker) has(name string) bool {
 // SetGroup defines or replaces one of the owner's groups from a request's body. The
 // condition is match.PutIf: groups have no revisions.
 func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (g *job.Group, created bool, err error) {
-	if err := access.Allow(ctx, "service.SetGroup"); err != nil {
-		return nil, false, err
-	}
 	if !job.IsGroupName(name) {
 		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: job.GroupNameRule}})
 	}
@@ -81,9 +73,6 @@ const namingGroup = 100
 
 // DeleteGroup deletes one of the owner's groups, unless schedules name it.
 func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string) error {
-	if err := access.Allow(ctx, "service.DeleteGroup"); err != nil {
-		return err
-	}
 	if _, err := s.Group(ctx, owner, name); err != nil {
 		return err
 	}
@@ -159,7 +148,7 @@ func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Dra
 		if i == 0 {
 			n.sentAs(draft, call)
 			if n.Job.Key != nil {
-				n.Job.HeldUntil, n.Job.RememberedUntil = groupKeyUntil, groupKeyUntil
+				n.Job.HeldUntil, n.Job.RememberedUntil = lifecycle.KeyHeld, lifecycle.KeyHeld
 			}
 		}
 		requests = append(requests, n)
@@ -199,7 +188,7 @@ func (s *Service) storeGroup(ctx context.Context, owner job.Owner, requests []re
 
 // heldGroup returns the jobs that hold the key of a request with a group.
 func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, holder *job.Job) (*Created, error) {
-	free, err := s.freeGroupKey(ctx, owner, holder)
+	free, err := s.freeOpenKey(ctx, owner, holder)
 	if err != nil {
 		return nil, err
 	}
@@ -213,15 +202,15 @@ func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, ho
 	return &Created{Jobs: jobs, Conflict: true, Group: true}, err
 }
 
-// holdsForGroup reports whether a job is the first of those of a group, and holds their
-// key.
-func holdsForGroup(j *job.Job) bool { return !j.HeldUntil.Before(groupKeyUntil) }
+// holdsOpen reports whether a job holds its key until an end that is found out when
+// another request has the key. It is the first job of a group, or a task.
+func holdsOpen(j *job.Job) bool { return !j.HeldUntil.Before(lifecycle.KeyHeld) }
 
 // groupOf returns the job that holds a key, and the others of its group, if it is the
 // first of one.
 func (s *Service) groupOf(ctx context.Context, owner job.Owner, holder *job.Job) ([]*job.Job, error) {
 	ids := []job.Ref{{Number: holder.Number}}
-	if holdsForGroup(holder) {
+	if holdsOpen(holder) && job.DialectIn(holder.Args, job.DialectCloudTasks) == nil {
 		for i := 1; i < job.MaxTargets; i++ {
 			ids = append(ids, job.Ref{UUID: job.GroupID(holder.ID, i)})
 		}
@@ -239,15 +228,19 @@ func (s *Service) groupOf(ctx context.Context, owner job.Owner, holder *job.Job)
 	return jobs, nil
 }
 
-// freeGroupKey frees the key of a group's jobs if all of them are final and nothing else
-// holds it, and reports whether it did.
-func (s *Service) freeGroupKey(ctx context.Context, owner job.Owner, holder *job.Job) (bool, error) {
-	if !holdsForGroup(holder) || !holder.State.Final() {
+// freeOpenKey frees the key that a job holds until an unknown end, if that has come, and
+// reports whether it did. The key of a group's jobs is free when all of them are final.
+func (s *Service) freeOpenKey(ctx context.Context, owner job.Owner, holder *job.Job) (bool, error) {
+	if !holdsOpen(holder) || !holder.State.Final() {
 		return false, nil
 	}
 	held, release := admission.Hold(ctx)
 	defer release()
-	jobs, err := s.groupOf(held, owner, holder)
+	found, err := s.Store.JobGet(held, owner, job.Ref{Number: holder.Number}) // holder may lack its args
+	if err != nil {
+		return fault.CodeOf(err) == fault.NotFound, noFault(err, fault.NotFound)
+	}
+	jobs, err := s.groupOf(held, owner, found)
 	if err != nil {
 		return false, err
 	}
@@ -259,14 +252,20 @@ func (s *Service) freeGroupKey(ctx context.Context, owner job.Owner, holder *job
 		if j.Number != holder.Number {
 			continue
 		}
-		if spec := job.ReadSpec(j.Args); spec.Throttle > 0 {
-			until = j.InsertedAt.Add(spec.Throttle)
-		}
+		until = lifecycle.FreeAt(j)
 	}
 	if err := s.Store.KeyRelease(ctx, owner, holder.Number, until); err != nil {
 		return false, err
 	}
 	return !until.After(s.Store.Now()), nil
+}
+
+// noFault returns nil in place of a fault with a code.
+func noFault(err error, code fault.Code) error {
+	if err != nil && fault.CodeOf(err) == code {
+		return nil
+	}
+	return err
 }
 
 // childrenMost is how many jobs a run with a group can become.

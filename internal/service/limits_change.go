@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -27,9 +26,6 @@ type LimitChange struct {
 // are floating, and creates it if it does not exist. The rest stays. A limit that is so
 // already is not stored again.
 func (s *Service) DefineLimit(ctx context.Context, owner job.Owner, key string, l limit.Limit) error {
-	if err := access.Allow(ctx, "service.DefineLimit"); err != nil {
-		return err
-	}
 	found, err := s.limitNamed(ctx, owner, key)
 	if err != nil {
 		return err
@@ -53,9 +49,6 @@ func (s *Service) DefineLimit(ctx context.Context, owner job.Owner, key string, 
 
 // EnsureLimit creates a limit unless it exists.
 func (s *Service) EnsureLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
-	if err := access.Allow(ctx, "service.EnsureLimit"); err != nil {
-		return err
-	}
 	defined, err := s.Store.LimitsOf(ctx, owner, []string{l.Key})
 	if err != nil || len(defined) > 0 {
 		return err
@@ -63,19 +56,22 @@ func (s *Service) EnsureLimit(ctx context.Context, owner job.Owner, l limit.Reco
 	return s.storeLimit(ctx, owner, l)
 }
 
-// PutLimit defines or replaces a limit.
-func (s *Service) PutLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
-	if err := access.Allow(ctx, "service.PutLimit"); err != nil {
+// CreateLimit defines a limit, or returns a Stale fault if it exists.
+func (s *Service) CreateLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
+	if _, err := s.Store.LimitPut(ctx, owner, l, Match{None: true}.PutIf()); err != nil {
 		return err
 	}
+	s.Audit.Edited(ctx, owner, audit.LimitCreated, l.Key+": "+l.String())
+	return nil
+}
+
+// PutLimit defines or replaces a limit.
+func (s *Service) PutLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
 	return s.storeLimit(ctx, owner, l)
 }
 
 // ChangeLimit changes a limit, or returns a NotFound fault.
 func (s *Service) ChangeLimit(ctx context.Context, owner job.Owner, key string, change LimitChange) error {
-	if err := access.Allow(ctx, "service.ChangeLimit"); err != nil {
-		return err
-	}
 	l, err := s.limitNamed(ctx, owner, key)
 	if err != nil {
 		return err
@@ -111,14 +107,8 @@ func (c *LimitChange) apply(l *limit.Limit) {
 
 // limitNamed returns one of the owner's limits; nil if there is none.
 func (s *Service) limitNamed(ctx context.Context, owner job.Owner, key string) (*limit.Record, error) {
-	use, err := s.Store.LimitGet(ctx, owner, key)
-	switch {
-	case err == nil:
-		return &use.Record, nil
-	case fault.CodeOf(err) == fault.NotFound:
-		return nil, nil
-	}
-	return nil, err
+	found, err := s.Store.LimitNamed(ctx, owner, key)
+	return found, noFault(err, fault.NotFound)
 }
 
 func (s *Service) storeLimit(ctx context.Context, owner job.Owner, l limit.Record) error {

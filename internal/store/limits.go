@@ -84,6 +84,11 @@ type Limits interface {
 	// If unfinished jobs name it, followers included, it returns their number, up to
 	// MaxLimitCount, and deletes nothing.
 	LimitDelete(ctx context.Context, owner job.Owner, key string) (named int, err error)
+	// LimitNamed returns one of the owner's limits, or a NotFound fault.
+	LimitNamed(ctx context.Context, owner job.Owner, key string) (*Limit, error)
+	// LimitJobs returns up to most of the owner's unfinished jobs that name a limit, after
+	// a position, in the order of their positions.
+	LimitJobs(ctx context.Context, owner job.Owner, key string, after limit.Position, most int) ([]limit.Position, error)
 	// LimitsOf returns which of the keys the owner has defined.
 	LimitsOf(ctx context.Context, owner job.Owner, keys []string) ([]string, error)
 	// LimitsHolding returns the keys that hold back one of the owner's jobs now, in

@@ -27,7 +27,6 @@ type Store interface {
 	Quotas
 	Blocking
 	People
-	Members
 	Sessions
 	Stats
 	Summaries

@@ -32,6 +32,7 @@ var plain = []string{
 	"scripts/release", // calls compilers, one after the other
 	"test/browser",
 	"test/clients/clienttest",
+	"test/clients/google",
 	"test/clients/python",
 	"test/clients/typescript",
 	"test/deploy",

@@ -30,7 +30,7 @@ var dead = []job.State{job.Discarded}
 
 // isDead reports whether a job is in the dead letter queue.
 func isDead(j *job.Job) bool {
-	d := job.DialectOf(j.Args)
+	d := job.DialectIn(j.Args, job.DialectQStash)
 	return j.State == job.Discarded && d != nil && !d.Archived
 }
 

@@ -162,7 +162,7 @@ func (f *filter) query(states []job.State) job.Query {
 
 // matches reports whether the filter selects a job by its args.
 func (f *filter) matches(j *job.Job) bool {
-	d := job.DialectOf(j.Args)
+	d := job.DialectIn(j.Args, job.DialectQStash)
 	if d == nil {
 		return false
 	}

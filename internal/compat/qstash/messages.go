@@ -155,7 +155,7 @@ func (c *call) find(ctx context.Context, id string) (*job.Job, *job.Spec, error)
 		return nil, nil, err
 	}
 	spec := job.ReadSpec(j.Args)
-	if spec.Dialect == nil {
+	if !spec.Dialect.Speaks(job.DialectQStash) {
 		return nil, nil, noMessage(id)
 	}
 	return j, &spec, nil

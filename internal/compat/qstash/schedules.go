@@ -96,7 +96,7 @@ func (c *call) findSchedule(ctx context.Context, id string) (*job.Schedule, erro
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
 		found, err = c.api.Service.ScheduleHolding(ctx, c.Owner, id)
 	}
-	if err != nil && fault.CodeOf(err) == fault.NotFound || err == nil && job.DialectOf(found.Args) == nil {
+	if err != nil && fault.CodeOf(err) == fault.NotFound || err == nil && job.DialectIn(found.Args, job.DialectQStash) == nil {
 		return nil, noSchedule(id)
 	}
 	return found, err
@@ -203,7 +203,7 @@ func (c *call) listSchedules() error {
 		}
 		var own []*job.Schedule
 		for _, s := range found.Items {
-			if job.DialectOf(s.Args) != nil {
+			if job.DialectIn(s.Args, job.DialectQStash) != nil {
 				own = append(own, s)
 			}
 		}

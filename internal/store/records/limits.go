@@ -37,6 +37,7 @@ var Limits = Table[LimitRow]{
 		{"paused", func(l *LimitRow) any { return &l.Paused }},
 		{"ordered", func(l *LimitRow) any { return &l.Ordered }},
 		{"floating", func(l *LimitRow) any { return &l.Floating }},
+		{"dialect", func(l *LimitRow) any { return &l.Dialect }},
 		{"deleted", func(l *LimitRow) any { return &l.Deleted }},
 		{"starts", func(l *LimitRow) any { return &startsOf{to: &l.Starts} }},
 		{"wake_at", func(l *LimitRow) any { return &l.WakeAt }},
@@ -86,6 +87,9 @@ func (r *Records) LimitPut(ctx context.Context, owner job.Owner, l store.Limit, 
 		}
 		now := t.Now()
 		t.Notify(wake(owner.Number, l.Key, now))
+		if l.Dialect == "" && !created {
+			l.Dialect = old[0].Dialect
+		}
 		// What has started under it still counts.
 		return []Query{Limits.Put(&LimitRow{Account: owner.Number, Limit: l, WakeAt: now}, "starts")}, nil
 	})
@@ -143,6 +147,38 @@ func (r *Records) LimitList(ctx context.Context, owner job.Owner, after string, 
 		limits = append(limits, l.Limit)
 	}
 	return limits, err
+}
+
+// LimitNamed implements store.Limits.
+func (r *Records) LimitNamed(ctx context.Context, owner job.Owner, key string) (*store.Limit, error) {
+	var found []*LimitRow
+	err := r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fault.NoSuch("limit")
+	}
+	return &found[0].Limit, nil
+}
+
+// LimitJobs implements store.Limits.
+func (r *Records) LimitJobs(
+	ctx context.Context, owner job.Owner, key string, after limit.Position, most int,
+) (positions []limit.Position, err error) {
+	err = r.engine.Read(ctx, Pages, Query{
+		SQL: `SELECT state, due, number FROM limit_items WHERE account = $1 AND key = $2 AND named
+			AND (state, due, number) > ($3::bigint, $4::bigint, $5::bigint) ORDER BY state, due, number LIMIT $6`,
+		Args:  []any{owner.Number, key, after.State, after.Due, after.Number, most},
+		Start: func() { positions = nil },
+		Row: func(row Row) error {
+			var p limit.Position
+			err := scan(row, &p.State, &p.Due, &p.Number)
+			positions = append(positions, p)
+			return err
+		},
+	})
+	return positions, err
 }
 
 // LimitDelete implements store.Limits.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -266,6 +267,10 @@ var hot = []struct {
 		_, err := c.s.JobsAhead(c.t.Context(), c.owner, []time.Time{now.Add(-time.Hour), now.Add(time.Hour)}, 10, 1, 100)
 		return err
 	}, uses: []string{"runs USING PRIMARY KEY", "jobs_list", "jobs USING INTEGER PRIMARY KEY"}, allowed: []string{merge}},
+	{name: "jobs that name a limit", run: func(c *scene) error {
+		_, err := c.s.LimitJobs(c.t.Context(), c.owner, "a", limit.Position{}, 10)
+		return err
+	}},
 	// It sorts the account's limits, of which there is a bounded number.
 	{name: "limits waiting", run: func(c *scene) error { _, err := c.s.LimitsWaiting(c.t.Context(), c.owner, 10, 10); return err },
 		uses: []string{"l USING PRIMARY KEY", "limit_items_key"}, allowed: []string{"SCAN f", "SCAN (subquery", "USE TEMP B-TREE"}},

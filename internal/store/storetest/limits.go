@@ -15,6 +15,8 @@ import (
 var limitTests = group{
 	"AreStored":             limitsStored,
 	"AreBounded":            limitsBounded,
+	"KeepTheirDialect":      limitsDialect,
+	"ListJobsThatNameThem":  limitsJobs,
 	"HoldItemsThatNameThem": limitsHold,
 	"GrantInOrder":          limitsGrant,
 	"TakeAllKeysOrNone":     limitsTogether,
@@ -120,6 +122,72 @@ func limitsStored(w *world) {
 	w.wantCode("LimitDelete of another account", err, fault.NotFound)
 	if list, err := w.s.LimitList(w.ctx, w.other, "", 10); err != nil || len(list) != 0 {
 		w.Errorf("LimitList of another account: %+v, %v", list, err)
+	}
+}
+
+func limitsDialect(w *world) {
+	first := store.Limit{Key: "a", Limit: limit.Limit{Parallel: 1}, Dialect: `{"api":"x"}`}
+	put := func(l store.Limit) {
+		_, err := w.s.LimitPut(w.ctx, w.owner, l, store.PutAlways)
+		w.ok("LimitPut", err)
+	}
+	put(first)
+	if got, err := w.s.LimitNamed(w.ctx, w.owner, "a"); err != nil || *got != first {
+		w.Errorf("LimitNamed: %+v, %v, want %+v", got, err, first)
+	}
+	put(store.Limit{Key: "a", Limit: limit.Limit{Parallel: 2}})
+	if got, err := w.s.LimitNamed(w.ctx, w.owner, "a"); err != nil || got.Dialect != first.Dialect || got.Parallel != 2 {
+		w.Errorf("LimitNamed after a change: %+v, %v", got, err)
+	}
+	if _, err := w.s.LimitPut(w.ctx, w.other, store.Limit{Key: "a"}, store.PutAlways); err != nil {
+		w.Fatal(err)
+	}
+	if got, err := w.s.LimitNamed(w.ctx, w.other, "a"); err != nil || got.Dialect != "" {
+		w.Errorf("LimitNamed of another account: %+v, %v", got, err)
+	}
+	_, err := w.s.LimitNamed(w.ctx, w.owner, "b")
+	w.wantCode("LimitNamed of none", err, fault.NotFound)
+	_, err = w.s.LimitDelete(w.ctx, w.owner, "a")
+	w.ok("LimitDelete", err)
+	put(store.Limit{Key: "a"})
+	if got, err := w.s.LimitNamed(w.ctx, w.owner, "a"); err != nil || got.Dialect != "" {
+		w.Errorf("LimitNamed after a deletion: %+v, %v", got, err)
+	}
+}
+
+func limitsJobs(w *world) {
+	w.limit("a", limit.Limit{Parallel: 1})
+	var want []int64
+	for i := range 5 {
+		want = append(want, w.insertOne(w.limited(w.ahead().Add(time.Duration(i)*time.Second), "a")).Number)
+	}
+	w.insertOne(w.limited(w.ahead(), "b"))
+	strange := w.limited(w.ahead(), "a")
+	strange.Job.Owner = w.other
+	w.insertOne(strange)
+	cancelled := w.insertOne(w.limited(w.ahead(), "a"))
+	_, err := w.s.JobChange(w.ctx, w.owner, job.Ref{Number: cancelled.Number}, func(m *store.Snapshot) *store.Changes {
+		j := *m.Job
+		if err := j.Cancel(m.Now); err != nil {
+			return nil
+		}
+		return &store.Changes{Job: &j}
+	})
+	w.ok("JobChange", err)
+	var got []int64
+	place := limit.Position{}
+	for {
+		page, err := w.s.LimitJobs(w.ctx, w.owner, "a", place, 2)
+		w.ok("LimitJobs", err)
+		for _, p := range page {
+			got, place = append(got, p.Number), p
+		}
+		if len(page) < 2 {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		w.Errorf("LimitJobs: %v, want %v", got, want)
 	}
 }
 

@@ -1,0 +1,4 @@
+// Package google calls the service with Google's published clients, unmodified: those for
+// Go by the tests of the module gcloud, which keeps their dependencies out of the
+// service's own module.
+package google
