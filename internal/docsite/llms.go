@@ -15,6 +15,7 @@ func (s *Site) list() []byte {
 	var b bytes.Buffer
 	b.WriteString("# punctual\n\n> " + summary + "\n\n")
 	b.WriteString("- [API document](/openapi.json): OpenAPI 3.1, every call with examples\n")
+	b.WriteString("- [Tools for agents](/docs/guides/agents.md): /mcp serves the Model Context Protocol, with an API key as bearer\n")
 	b.WriteString("- [Everything on one page](" + LLMsFull + "): all pages below\n")
 	for _, section := range s.sections {
 		b.WriteString("\n## " + section.Title + "\n\n")

@@ -44,8 +44,11 @@ func (d *document) inputs(t *tool) []input {
 	var all []input
 	for name := range strings.SplitSeq(t.call.path, "{") {
 		if name, _, found := strings.Cut(name, "}"); found {
-			all = append(all, input{name, ids[name], true, inPath})
+			all = append(all, input{name, ids[name], t.many == "", inPath})
 		}
+	}
+	if t.many != "" {
+		all = append(all, d.manyInputs()...)
 	}
 	all = append(all, t.own...)
 	if t.call.filters != 0 {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -44,4 +45,19 @@ Change nothing: propose which jobs to run again, and wait for my answer.`
 		Description: "What failed since " + from,
 		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}},
 	}, nil
+}
+
+// complete suggests times for the prompt's argument, and nothing for others: ids are found
+// with the tools.
+func complete(_ context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	values := []string{}
+	if r.Params.Argument.Name == "since" {
+		now := time.Now().UTC().Truncate(time.Hour)
+		for _, back := range []time.Duration{night, 24 * time.Hour, 7 * 24 * time.Hour} {
+			if text := now.Add(-back).Format(time.RFC3339); strings.HasPrefix(text, r.Params.Argument.Value) {
+				values = append(values, text)
+			}
+		}
+	}
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: values}}, nil
 }

@@ -68,9 +68,9 @@ func New(config Config) *Server {
 		Config: config, calls: newGate(accountCalls, allCalls), waits: newGate(accountWaits, allWaits), stopping: make(chan struct{}),
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "punctual", Title: "punctual", Version: config.Version}, &sdk.ServerOptions{
-		Instructions: instructions, PageSize: 100, SetCacheable: setCacheable,
+		Instructions: instructions, PageSize: 100, SetCacheable: setCacheable, CompletionHandler: complete,
 		// The lists never change, and nothing is sent that was not asked for.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
 	})
 	s.sdk.AddReceivingMiddleware(refuseStreams)
 	for i := range tools {

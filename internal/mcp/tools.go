@@ -17,6 +17,8 @@ type tool struct {
 	own []input
 	// run makes the calls; nil for the call alone.
 	run func(ctx context.Context, s *session, t *tool, a *arguments) (*result, error)
+	// many is the action of an operation that does the same to many jobs; "" for none.
+	many string
 	// next says what to do after a success; nil for nothing.
 	next func(a *arguments, r *result) string
 
@@ -80,13 +82,13 @@ var tools = []tool{
 		call:  call{method: http.MethodPatch, path: jobPath, fields: job.EditJob},
 	},
 	{
-		name: "cancel_job", title: "Cancel a job", effect: changes, again: true, next: afterCancel,
-		about: "Cancels a job that is not final, also while its request is under way. rerun_job creates it anew. Of a schedule it cancels this run only.",
+		name: "cancel_job", title: "Cancel a job", effect: changes, again: true, run: oneOrMany, many: "cancel", next: afterCancel,
+		about: "Cancels a job that is not final, also while its request is under way, or all jobs that a filter selects. rerun_job creates it anew. Of a schedule it cancels this run only.",
 		call:  call{method: http.MethodPost, path: jobPath + "/cancel"},
 	},
 	{
-		name: "rerun_job", title: "Run a job again", effect: adds, sends: true, next: afterCreate,
-		about: "Creates a new job with the same request, due now, whatever the state of the first. Fields that you give differ.",
+		name: "rerun_job", title: "Run a job again", effect: adds, sends: true, run: oneOrMany, many: "rerun", next: afterCreate,
+		about: "Creates a new job with the same request, due now, whatever the state of the first; or one for each job that a filter selects. Fields that you give differ.",
 		call:  call{method: http.MethodPost, path: jobPath + "/rerun", fields: job.EditJob},
 	},
 	{

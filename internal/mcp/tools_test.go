@@ -50,7 +50,7 @@ var notTools = map[string]string{
 	"POST /api/jobs/{job_id}/run":                "edit_job with schedule_in 0",
 	"GET /api/jobs/{job_id}/revisions":           "for people",
 	"GET /api/schedules/{schedule_id}/revisions": "for people",
-	"POST /api/jobs/cancel":                      "cancel_job, once for each",
+	"POST /api/jobs/cancel":                      "cancel_job with a filter",
 	"PUT /api/schedules/{schedule_id}":           "edit_schedule",
 	"GET /api/schedules/{schedule_id}/state":     "for targets",
 	"PUT /api/schedules/{schedule_id}/state":     "for targets",

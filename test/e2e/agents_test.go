@@ -215,6 +215,44 @@ func TestAgents_RunAScheduleAndDeleteItAfterAConfirmation(t *testing.T) {
 	a.refused("get_schedule", args{"schedule_id": id}, "no such schedule")
 }
 
+func TestAgents_ChangeManyJobsAfterAConfirmation(t *testing.T) {
+	t.Parallel()
+	owner := account(t)
+	a := agentOf(t, owner.Client, owner.Key)
+	for range 3 {
+		create(owner.Client, with(waiting, `"tags":["import"]`))
+	}
+	other := create(owner.Client, waiting)
+	filter := args{"tags": []string{"import"}, "state": "scheduled"}
+	first := a.do("cancel_job", args{"filter": filter})
+	if first.Get("data.matched").Raw() != "3" || first.Get("changed").Raw() != "false" {
+		t.Errorf("the first call says %s", first.Raw())
+	}
+	token := first.Get("confirm").Str()
+	for _, wrong := range []args{{"filter": args{"state": "scheduled"}, "confirm": token}, {"filter": filter, "confirm": token + "x"}} {
+		if got := a.do("cancel_job", wrong); got.Get("changed").Raw() != "false" {
+			t.Errorf("%v changes jobs: %s", wrong, got.Raw())
+		}
+	}
+	a.refused("cancel_job", args{"filter": args{}}, "422")
+	a.refused("cancel_job", args{"filter": filter, "job_id": 1}, "either job_id or filter")
+	a.refused("cancel_job", args{}, "either job_id or filter")
+	if got := a.do("rerun_job", args{"filter": filter, "confirm": token}); got.Get("changed").Raw() != "false" {
+		t.Errorf("a token for cancel_job lets jobs run again: %s", got.Raw())
+	}
+	started := a.do("cancel_job", args{"filter": filter, "confirm": token})
+	if started.Get("changed").Raw() != "true" {
+		t.Errorf("the confirmed call says %s", started.Raw())
+	}
+	harness.Eventually(t, soon, "the jobs are cancelled", func() bool {
+		return len(a.do("list_jobs", args{"tag": []string{"import"}, "state": "cancelled"}).Get("data").Items()) == 3
+	})
+	awaitState(t, owner.Client, other, "available")
+	if read, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "punctual://operations/" + started.Get("data.id").Str()}); err != nil || !strings.Contains(read.Contents[0].Text, `"action":"cancel"`) {
+		t.Errorf("the operation is %v %v", read, err)
+	}
+}
+
 func TestAgents_KeysOfOthersAndScopesHold(t *testing.T) {
 	t.Parallel()
 	owner, other := account(t), account(t)
