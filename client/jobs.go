@@ -103,6 +103,39 @@ func (c *Client) CreateJobs(ctx context.Context, requests []JobRequest) ([]JobRe
 	return *records, nil
 }
 
+// CreateJobsThen is CreateJobs with another job that waits until all of them are final.
+// Its body gets $batch, which says how they have ended.
+func (c *Client) CreateJobsThen(ctx context.Context, requests []JobRequest, then JobRequest) (*BatchThen, error) {
+	call, automatic := c.batch(append(slices.Clone(requests), then))
+	items := call.body.([]JobRequest)
+	last := len(items) - 1
+	call.body = struct {
+		Jobs []JobRequest `json:"jobs"`
+		Then JobRequest   `json:"then"`
+	}{items[:last], items[last]}
+	got, err := c.do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := decode[struct {
+		Data []JobRecord `json:"data"`
+		Then JobRecord   `json:"then"`
+	}](got)
+	if err != nil {
+		return nil, err
+	}
+	result := &BatchThen{Jobs: answer.Data, Then: answer.Then}
+	for i := range result.Jobs {
+		if i < last && automatic[i] {
+			result.Jobs[i].Job.HasConflict = false
+		}
+	}
+	if automatic[last] {
+		result.Then.Job.HasConflict = false
+	}
+	return result, nil
+}
+
 // CreateJobsMinimal does what CreateJobs does and returns the ids only.
 func (c *Client) CreateJobsMinimal(ctx context.Context, requests []JobRequest) ([]MinimalJob, error) {
 	call, automatic := c.batch(requests)

@@ -28,6 +28,8 @@ type JobRequest struct {
 	ScheduleIn Duration `json:"schedule_in,omitzero"`
 	// ScheduledAt in the past means now.
 	ScheduledAt time.Time `json:"scheduled_at,omitzero"`
+	// After has the jobs that this one waits for.
+	After *After `json:"after,omitempty"`
 	// RepeatEvery is at least a second. Not with Cron.
 	RepeatEvery Duration `json:"repeat_every,omitzero"`
 	// Cron is an expression of five fields, read in Timezone, else in UTC.
@@ -88,6 +90,20 @@ type JobRequest struct {
 	Redact []string `json:"redact,omitempty"`
 	// Metadata false leaves $job, $state and $previous out of the body.
 	Metadata *bool `json:"metadata,omitempty"`
+}
+
+// After has jobs to wait for.
+type After struct {
+	// Jobs has 1 to 100 ids, and "key:KEY" for the job that holds a key.
+	Jobs []any `json:"jobs"`
+	// On is completed, the default, or final.
+	On string `json:"on,omitempty"`
+}
+
+// BatchThen is the result of CreateJobsThen.
+type BatchThen struct {
+	Jobs []JobRecord // in the order of the requests
+	Then JobRecord   // waits for them
 }
 
 // Completion is for work that takes longer than a request.

@@ -35,6 +35,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/outbox"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
@@ -145,6 +146,7 @@ type Node struct {
 	quotas     *quota.Book
 	service    *service.Service
 	operating  *operation.Worker
+	releasing  *release.Worker
 	people     *auth.People
 	server     *edge.Server
 	listener   net.Listener
@@ -229,6 +231,7 @@ func (n *Node) serve(until context.Context) error {
 	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
 	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { n.operating.Run(ctx) })
+	parts.Go(func() { n.releasing.Run(ctx, n.service) })
 	parts.Go(func() { n.auth.Run(ctx) })
 	parts.Go(func() { n.stats.Run(ctx) })
 	parts.Go(func() { n.takeOver(ctx) })

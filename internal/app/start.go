@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
@@ -135,6 +136,7 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()
+	n.releasing = release.New(c.Log)
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Sealer: secret.Sealer{Keys: n.keys}, Logs: n.store, Groups: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
@@ -161,6 +163,9 @@ func (n *Node) startEngine(ctx context.Context) error {
 	n.store.Subscribe(func(notice store.Notice) {
 		if notice.Alerts {
 			n.watcher.Changed()
+		}
+		if notice.Released {
+			n.releasing.Wake()
 		}
 		n.dispatcher.Notice(notice)
 	})

@@ -63,6 +63,7 @@ var mayImport = map[string][]string{
 	"internal/identity":         {"internal/job"},
 	"internal/outbox":           {"internal/rawjson"},
 	"internal/issuer":           {"internal/identity"},
+	"internal/release":          {"internal/fault", "internal/store"},
 	"internal/operation":        {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
 	"internal/operator":         {},
 	"internal/importer":         {"internal/crontab", "internal/rawjson", "internal/yamljson"},

@@ -117,7 +117,7 @@ func (d *detailsView) progress(to terminal) string {
 			text += ", due " + to.moment(*d.NextAttempt)
 		}
 		if len(d.WaitingFor) > 0 {
-			text += ", waiting for limit " + strings.Join(d.WaitingFor, ", ")
+			text += ", waiting for " + strings.Join(d.WaitingFor, ", ")
 		}
 	}
 	return printable(text)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // createBatch creates the jobs of a file.
@@ -17,7 +19,8 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		return fmt.Errorf("%s is empty; give a JSON array, or a job in each line", inputName(c.Batch))
 	}
 	header := http.Header{"Content-Type": {"application/x-ndjson"}}
-	if start := bytes.TrimSpace(text); len(start) > 0 && start[0] == '[' {
+	then := hasThen(text)
+	if start := bytes.TrimSpace(text); then || len(start) > 0 && start[0] == '[' {
 		header.Set("Content-Type", "application/json")
 	}
 	if !c.JSON {
@@ -28,6 +31,9 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		return err
 	}
 	records, err := c.serviceFlags.data(env, got)
+	if err == nil && then {
+		records = withThen(records, got.text)
+	}
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}
@@ -58,4 +64,20 @@ func (c *jobsCreate) createBatch(env *environment) error {
 		_, err = fmt.Fprintf(env.out, "%s created; %d not, because existing jobs hold their keys\n", counted(len(jobs)-held, "job", "jobs"), held)
 	}
 	return err
+}
+
+// hasThen reports whether a batch is an object with jobs and then, rather than an array or
+// lines.
+func hasThen(text []byte) bool {
+	body, err := rawjson.Read(text)
+	return err == nil && body.Kind() == '{' && rawjson.Get(body, "jobs") != nil
+}
+
+// withThen returns the records of a batch with that of its then behind them.
+func withThen(records, response []byte) []byte {
+	body, err := rawjson.Read(response)
+	if err != nil {
+		return records
+	}
+	return rawjson.Array(append(rawjson.Elements(records), rawjson.Get(body, "then")))
 }

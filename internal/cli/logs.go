@@ -291,7 +291,7 @@ func (t *tail) print(event, data string) error {
 // logEvents are the events of log entries, for completion.
 var logEvents = []string{
 	job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed,
-	job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion,
+	job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion, job.EventOrphaned,
 }
 
 // eventColours are the colours of log entries; others have none.

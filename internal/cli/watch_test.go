@@ -32,7 +32,7 @@ func TestAwait_GoesOnWhenTheServiceIsAway(t *testing.T) {
 	}))
 	defer server.Close()
 	said := wantPlayed(t, "", 0, "jobs", "watch", "key:a", "--url", server.URL, "--api-key", "sk_a")
-	want := "job 7 is available, due 2026-11-22T09:00:00.000000Z, waiting for limit stripe\\x1b\n" +
+	want := "job 7 is available, due 2026-11-22T09:00:00.000000Z, waiting for stripe\\x1b\n" +
 		"no response for job 7; trying again: the service responded 503 Service Unavailable\n" +
 		"job 7 is executing, and its target reports later: 40 %\n" +
 		"job 7 is completed\n"

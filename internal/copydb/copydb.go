@@ -228,6 +228,8 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 		w.records.Logs = append(w.records.Logs, v)
 	case *store.Request:
 		w.records.Requests = append(w.records.Requests, v)
+	case *store.Wait:
+		w.records.Waits = append(w.records.Waits, v)
 	case *store.PendingDelivery:
 		w.records.Deliveries = append(w.records.Deliveries, v)
 	case *identity.AuditEntry:

@@ -21,12 +21,15 @@ func TestCopy_CopiesAllRecords(t *testing.T) {
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		result := copyAll(t, from, to)
 		wantSame(t, from, to)
-		want := "[{accounts 2} {keys 6} {secrets 4} {alerts 4} {recipients 6} {schedules 6} {jobs 620} {logs 66} {requests 2} {deliveries 10} {audits 15}]"
+		want := "[{accounts 2} {keys 6} {secrets 4} {alerts 4} {recipients 6} {schedules 6} {jobs 626} {logs 66} {requests 2} {waits 4} {deliveries 10} {audits 15}]"
 		if got := fmt.Sprint(result.Counts); got != want || result.Resumed {
 			t.Errorf("copied %s, resumed %t; want %s at once", got, result.Resumed, want)
 		}
 		if unfinished, err := to.CopyUnfinished(t.Context()); unfinished || err != nil {
 			t.Errorf("the copy counts as unfinished: %t, %v", unfinished, err)
+		}
+		if _, stored, err := to.WaitSweep(t.Context(), store.WaitMark{}, 100); stored != 2 || err != nil {
+			t.Errorf("the sweep of the copy finds %d ends of awaited jobs, %v; want 2", stored, err)
 		}
 	})
 }
@@ -177,7 +180,7 @@ type counter struct {
 }
 
 func (c *counter) CopyWrite(ctx context.Context, source, mark string, r *store.Records) error {
-	*c.n += len(r.Accounts) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Deliveries) + len(r.Audits)
+	*c.n += len(r.Accounts) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Waits) + len(r.Deliveries) + len(r.Audits)
 	return c.Copyable.CopyWrite(ctx, source, mark, r)
 }
 

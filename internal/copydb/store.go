@@ -14,6 +14,7 @@ type Store interface {
 	store.Copies
 	store.Targets
 	store.SigningKeys
+	WaitPage(ctx context.Context, account, job, waitsFor int64, limit int) ([]*store.Wait, error)
 	Now() time.Time
 	AccountList(ctx context.Context) ([]*identity.Account, error)
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)

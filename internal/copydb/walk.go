@@ -50,6 +50,7 @@ var sections = []section{
 	{name: "jobs", page: jobPage},
 	{name: "logs", page: logPage},
 	{name: "requests", page: requestPage},
+	{name: "waits", page: waitPage},
 	{name: "deliveries", page: deliveryPage, global: true},
 	{name: "audits", page: auditPage, global: true},
 }
@@ -244,6 +245,22 @@ func requestPage(ctx context.Context, s Store, owner job.Owner, behind string, l
 	}
 	page, err := s.RequestPage(ctx, owner, after, limit)
 	return records(page, func(r *store.Request) string { return r.ID.String() }), err
+}
+
+// waitPage reads which jobs wait for which. Ends that are not noted yet are found again
+// by the sweep when the service starts.
+func waitPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	waiting, awaited, _ := strings.Cut(behind, " ")
+	after, err := parseNumber(waiting)
+	if err != nil {
+		return nil, err
+	}
+	number, err := parseNumber(awaited)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.WaitPage(ctx, owner.Number, after, number, limit)
+	return records(page, func(w *store.Wait) string { return fmt.Sprint(w.Job, " ", w.WaitsFor) }), err
 }
 
 func deliveryPage(ctx context.Context, s Store, _ job.Owner, behind string, limit int) ([]record, error) {

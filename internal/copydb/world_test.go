@@ -274,6 +274,11 @@ func (f *filler) jobs(owner job.Owner) {
 	ancient := f.newJob(owner, f.now.Add(time.Hour))
 	ancient.Job.ScheduledAt = time.Time{} // the first instant of year 1, which clients may ask for
 	f.cancel(f.insert(ancient))
+	pending, ended := f.insert(f.newJob(owner, f.now.Add(time.Hour))), f.insert(f.newJob(owner, f.now.Add(time.Hour)))
+	waits := f.newJob(owner, job.WaitingDue)
+	waits.Await = &store.Await{Jobs: []job.AwaitedJob{{Number: pending.Number}, {Number: ended.Number}}}
+	f.insert(waits)
+	f.cancel(ended)
 	var many []store.NewJob
 	for i := range 300 {
 		n := f.newJob(owner, f.now.Add(time.Duration(i%7)*time.Minute))

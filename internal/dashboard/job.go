@@ -68,7 +68,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 			return nil, err
 		}
 	}
-	if d.WaitingFor, err = s.Service.LimitsHolding(ctx, c.owner(), d.Job); err != nil {
+	if d.WaitingFor, err = s.Service.WaitingFor(ctx, c.owner(), d.Job); err != nil {
 		return nil, err
 	}
 	if d.Spec.Completion.Within > 0 && !d.Job.State.Final() {

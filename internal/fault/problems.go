@@ -36,17 +36,18 @@ func (p *Problems) Add(problem Problem) {
 
 // AddElement notes what the fault err says of an element of a list, with pointers
 // that begin with the element's index.
-func (p *Problems) AddElement(index int, err error) { p.addAt("#/"+strconv.Itoa(index), err) }
+func (p *Problems) AddElement(index int, err error) { p.AddAt("#/"+strconv.Itoa(index), err) }
 
 // AddElementOf notes what the fault err says of an element of the list in a field; nil
 // says nothing.
 func (p *Problems) AddElementOf(field string, index int, err error) {
 	if err != nil {
-		p.addAt("#/"+field+"/"+strconv.Itoa(index), err)
+		p.AddAt("#/"+field+"/"+strconv.Itoa(index), err)
 	}
 }
 
-func (p *Problems) addAt(at string, err error) {
+// AddAt notes what the fault err says of a part, with pointers that begin with at.
+func (p *Problems) AddAt(at string, err error) {
 	problems := ProblemsOf(err)
 	if len(problems) == 0 {
 		var f *Error

@@ -23,7 +23,7 @@ func (s *Server) createJobs(c *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.readBatch(c, atomic)
+	b, then, err := s.readBatch(c, atomic)
 	if err != nil {
 		return err
 	}
@@ -32,16 +32,28 @@ func (s *Server) createJobs(c *call) error {
 		return err
 	}
 	add := c.preferredJob()
+	after, thenHeld := []byte(nil), false
+	if then {
+		last := &results[len(results)-1]
+		if last.Err != nil {
+			return last.Err
+		}
+		thenHeld = last.Conflict
+		results, after = results[:len(results)-1], add([]byte(`,"then":`), last.Job, last.Conflict)
+	}
 	if !atomic {
-		return writeItems(c, http.StatusOK, results, func(b []byte, r *service.BatchResult) []byte { return appendOutcome(b, r, add) })
+		return writeItemsAnd(c, http.StatusOK, results, after, func(b []byte, r *service.BatchResult) []byte { return appendOutcome(b, r, add) })
 	}
 	status := http.StatusOK
+	if then && !thenHeld {
+		status = http.StatusCreated
+	}
 	for i := range results {
 		if !results[i].Conflict {
 			status = http.StatusCreated
 		}
 	}
-	return writeItems(c, status, results, func(b []byte, r *service.BatchResult) []byte { return add(b, r.Job, r.Conflict) })
+	return writeItemsAnd(c, status, results, after, func(b []byte, r *service.BatchResult) []byte { return add(b, r.Job, r.Conflict) })
 }
 
 // atomic reads the parameter of this name.
@@ -59,29 +71,39 @@ func (c *call) atomic() (bool, error) {
 
 // readBatch reads and checks a batch. It counts the items against the rate of the
 // account before it parses them.
-func (s *Server) readBatch(c *call, atomic bool) (*service.Batch, error) {
+func (s *Server) readBatch(c *call, atomic bool) (b *service.Batch, hasThen bool, err error) {
 	split := splitArray
 	switch mediaType := c.mediaType(); {
 	case mediaType == ndjson:
 		split = splitLines
 	case mediaType != "" && !job.IsJSON(mediaType):
-		return nil, fault.New(fault.UnsupportedMedia, "send the batch as application/json, an array, or as "+ndjson+", with that Content-Type")
+		return nil, false, fault.New(fault.UnsupportedMedia, "send the batch as application/json, an array, or as "+ndjson+", with that Content-Type")
 	}
 	text, err := c.readAll(maxBatchBody)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	leave, err := c.enterParsing(len(text))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer leave()
-	parts, err := split(text, service.MaxBatch)
-	if err != nil {
-		return nil, err
+	var parts []part
+	var then *service.BatchItem
+	if c.mediaType() != ndjson && isObject(text) {
+		parts, then, err = splitThen(text, service.MaxBatch)
+	} else {
+		parts, err = split(text, service.MaxBatch)
 	}
-	if err := s.charge(c, 1, len(parts)); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, false, err
+	}
+	calls := len(parts)
+	if then != nil {
+		calls++
+	}
+	if err := s.charge(c, 1, calls); err != nil {
+		return nil, false, err
 	}
 	items := make([]service.BatchItem, len(parts))
 	for i, part := range parts {
@@ -90,11 +112,12 @@ func (s *Server) readBatch(c *call, atomic bool) (*service.Batch, error) {
 		}
 		value, err := rawjson.Read(part.text)
 		if err = unreadable(part.name+" is not readable JSON", err); err != nil && fault.CodeOf(err) != fault.Invalid {
-			return nil, err
+			return nil, false, err
 		}
 		items[i] = service.BatchItem{Body: value, Err: err}
 	}
-	return s.Service.ReadBatch(c.r.Context(), c.owner, items, atomic, prefersMinimal(c.r.Header.Values("Prefer")))
+	b, err = s.Service.ReadBatchThen(c.r.Context(), c.owner, items, then, atomic, prefersMinimal(c.r.Header.Values("Prefer")))
+	return b, then != nil, err
 }
 
 // appendOutcome appends the status of an item, and its job or what is wrong with it.

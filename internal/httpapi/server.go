@@ -353,6 +353,12 @@ func writeList[T any](c *call, records []*T, add func([]byte, *T) []byte) error 
 
 // writeItems responds with {"data": [item, …]}, written in pieces.
 func writeItems[T any](c *call, status int, items []T, add func([]byte, *T) []byte) error {
+	return writeItemsAnd(c, status, items, nil, add)
+}
+
+// writeItemsAnd is writeItems with further members behind the items, which begin with a
+// comma.
+func writeItemsAnd[T any](c *call, status int, items []T, after []byte, add func([]byte, *T) []byte) error {
 	c.Header().Set("Content-Type", "application/json")
 	c.WriteHeader(status)
 	b := append(make([]byte, 0, min(piece, 1024*(len(items)+1))), `{"data":[`...)
@@ -367,6 +373,6 @@ func writeItems[T any](c *call, status int, items []T, add func([]byte, *T) []by
 			b = b[:0]
 		}
 	}
-	_, _ = c.Write(append(b, `]}`...))
+	_, _ = c.Write(append(append(append(b, ']'), after...), '}'))
 	return nil
 }

@@ -117,6 +117,11 @@ var fields = []Field{
 		Form: Form{Section: TimingSection},
 	},
 	{
+		Name: afterField, In: ForJob, Kind: ObjectValue, Of: WholeValue, read: readAfter, check: checkAfter,
+		Form: Form{Section: MoreSection, Label: "After", Hint: "Jobs to wait for: ids or key:KEY. The delay counts from the end of the last one.", Placeholder: `{"jobs": [17, "key:import"], "on": "completed"}`, Mono: true},
+		Flag: Flag{Placeholder: "JSON", Help: "Jobs that the job waits for, as in '{\"jobs\": [17, \"key:import\"], \"on\": \"completed\"}'; on is completed or final."},
+	},
+	{
 		Name: "repeat_every", In: OnlySchedule, Kind: DurationValue, Excludes: "cron", read: readRepeatEvery,
 		set:  func(s *Spec, v rawjson.Value) { s.RepeatEvery = v },
 		Form: Form{Section: TimingSection},

@@ -40,9 +40,9 @@ func TestFields_OfEachPlace(t *testing.T) {
 	for places, missing := range map[Places][]string{
 		ForCreate:    nil,
 		ForJob:       onlySchedule,
-		ForSchedule:  {"max_wait", "throttle"},
-		EditJob:      slices.Concat(onlySchedule, onCreate, []string{"group"}),
-		EditSchedule: onCreate,
+		ForSchedule:  {"max_wait", "throttle", "after"},
+		EditJob:      slices.Concat(onlySchedule, onCreate, []string{"group", "after"}),
+		EditSchedule: slices.Concat(onCreate, []string{"after"}),
 	} {
 		for _, f := range Fields() {
 			if got, want := f.In&places != 0, !slices.Contains(missing, f.Name); got != want {

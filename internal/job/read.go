@@ -21,11 +21,13 @@ type Draft struct {
 	KeyInHeader            bool   // the key was sent in the header Idempotency-Key
 	RequestID              string // "" if the request has none
 	Args                   rawjson.Value
-	Hidden                 Hidden    // of Args
-	Spec                   Spec      // Args, parsed, with what is hidden
-	ScheduledAt            time.Time // the first due time requested
-	DueAt                  time.Time // when it fires; not before now
-	Frequency              schedule.Frequency
+	Hidden                 Hidden // of Args
+	Spec                   Spec   // Args, parsed, with what is hidden
+	// Awaited are the jobs that the job waits for, each once.
+	Awaited     []AwaitedJob
+	ScheduledAt time.Time // the first due time requested
+	DueAt       time.Time // when it fires; not before now
+	Frequency   schedule.Frequency
 	// Grid is the due times of the schedule that the request creates, and
 	// ScheduleID its id, on which they depend; nil and uuid.Nil for a one-off job.
 	Grid       *schedule.Grid
@@ -57,6 +59,13 @@ type ReadOptions struct {
 	HasGroup func(name string) bool
 	// NoGroup says why the request can't name a group; "" if it can.
 	NoGroup string
+	// FindJobs returns the jobs with some names, nil for those that don't exist. A nil
+	// FindJobs accepts every name.
+	FindJobs func([]JobName) []*AwaitedJob
+	// NoAfter says why the request can't name jobs to wait for; "" if it can.
+	NoAfter string
+	// Then reads the then of a batch: a one-off job that waits for the batch's others.
+	Then bool
 	// AllowHTTP permits URLs of http.
 	AllowHTTP bool
 	// NoCompletion refuses the field completion: the service has no public URL.
@@ -113,6 +122,7 @@ func (r *reader) finish(members []rawjson.Member) (*Draft, error) {
 	r.setDue()
 	r.checkTogether()
 	r.checkRecurrence()
+	r.checkThen()
 	r.checkSize()
 	if err := r.problems.Err(); err != nil {
 		if r.timing.wrong {
@@ -195,6 +205,22 @@ func (r *reader) checkRecurrence() {
 		} else if recurring && f.In&ForSchedule == 0 {
 			r.refuse(Pointer(f.Name), "works only on a one-off job; leave it out, or leave out repeat_every and cron")
 		}
+	}
+}
+
+// checkThen verifies what the then of a batch may have.
+func (r *reader) checkThen() {
+	if !r.opts.Then {
+		return
+	}
+	r.checkWaiting()
+	for _, name := range []string{"repeat_every", "cron"} {
+		if r.has(name) {
+			r.refuse(Pointer(name), "can't be given in then, which is a one-off job; leave it out")
+		}
+	}
+	if len(r.fields["body"]) > MaxRequestBody-MaxBatchSummary {
+		r.refuse("#/body", "is too large: %s is added to it, which needs up to %d bytes", batchMember, MaxBatchSummary)
 	}
 }
 

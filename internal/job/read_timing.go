@@ -35,6 +35,9 @@ func (r *reader) setDue() {
 		r.setGrid()
 	}
 	r.draft.DueAt = schedule.Later(r.draft.ScheduledAt, r.opts.Now)
+	if len(r.draft.Awaited) > 0 {
+		r.draft.DueAt = WaitingDue
+	}
 }
 
 // checkRunEnd refuses a time of a schedule's run that is after the schedule's end.

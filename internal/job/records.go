@@ -182,6 +182,9 @@ const (
 	EventEnded          = "worker.schedule.ended"
 	EventAlertFailed    = "worker.alert.failed"
 	EventCompletion     = "worker.completion"
+	// EventOrphaned is the end of a job that waited for another one, which was not
+	// completed.
+	EventOrphaned = "worker.job.orphaned"
 )
 
 // Channel is which receiver a delivery goes to: one of a job's two, or one of an

@@ -27,6 +27,9 @@ func EditJob(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide {
 		j.Name, j.Description, j.Args, j.Hidden = e.Name, e.Description, e.Args, e.Hidden
 		if e.Moves {
 			j.ScheduledAt, j.DueAt = newTime(e, m), schedule.Later(e.ScheduledAt, m.Now)
+			if store.Waits(m.Job) {
+				j.DueAt = m.Job.DueAt // its time counts once it no longer waits
+			}
 		}
 		c := &store.Changes{}
 		redefine(c, m, &j, e, by)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -60,6 +61,7 @@ type Batch struct {
 	size     int // bytes
 	atomic   bool
 	minimal  bool
+	then     bool // the last of the items waits for all others
 	limits   quota.Limits
 	// check may end the transaction with an error; nil for none.
 	check func([]store.Inserted) error
@@ -78,16 +80,30 @@ type BatchResult struct {
 // items, with pointers that begin with the item's index. If it is minimal, the
 // results are read for the ids of their jobs only.
 func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchItem, atomic, minimal bool) (*Batch, error) {
+	return s.ReadBatchThen(ctx, owner, items, nil, atomic, minimal)
+}
+
+// ReadBatchThen is ReadBatch for a batch with a job, unless it is nil, that waits for all
+// others and gets a summary of their ends. Its result is the last one. Problems of it
+// always refuse the batch. Pointers begin with #/jobs/INDEX and #/then.
+func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []BatchItem, then *BatchItem, atomic, minimal bool) (*Batch, error) {
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}
-	b := &Batch{results: make([]BatchResult, len(items)), atomic: atomic, minimal: minimal}
+	b := &Batch{atomic: atomic, minimal: minimal, then: then != nil}
+	if b.then {
+		items = append(slices.Clip(items), *then)
+	}
+	b.results = make([]BatchResult, len(items))
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
-	options := reading.options(now, nil)
+	options := reading.createOptions(now, nil)
 	options.NoGroup = "can't be given in a batch; create the jobs of a group with POST /api/jobs"
-	read := 0
+	read, awaited := 0, 0
 	for i := range items {
+		if b.isThen(i) {
+			options.Then, options.NoAfter = true, "can't be given in then, which waits for the jobs of the batch"
+		}
 		if read += len(items[i].Body); read >= yieldBytes {
 			read = 0
 			runtime.Gosched()
@@ -95,6 +111,10 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 		draft, err := items[i].read(options)
 		if err != nil {
 			b.results[i].Err = err
+			continue
+		}
+		if awaited += len(draft.Awaited); awaited > store.MaxAwaited {
+			b.results[i].Err = tooManyAwaited("#/after/jobs", "the items up to this one wait for "+strconv.Itoa(awaited))
 			continue
 		}
 		n := newJob(owner, draft, now, from)
@@ -107,16 +127,58 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 	if err == nil {
 		err = s.answered(ctx, owner, bodiesOf(items), b.results, minimal)
 	}
-	if err != nil || !atomic {
+	if err != nil {
 		return b, err
 	}
+	b.awaitOthers()
 	var problems fault.Problems
 	for i := range b.results {
-		if b.results[i].Err != nil {
-			problems.AddElement(i, b.results[i].Err)
+		if b.results[i].Err != nil && (atomic || b.isThen(i)) {
+			problems.AddAt(b.pointer(i), b.results[i].Err)
 		}
 	}
 	return b, problems.Err()
+}
+
+// isThen reports whether the i-th item waits for the others.
+func (b *Batch) isThen(i int) bool { return b.then && i == len(b.results)-1 }
+
+// pointer returns the pointer to an item.
+func (b *Batch) pointer(i int) string {
+	switch {
+	case b.isThen(i):
+		return "#/then"
+	case b.then:
+		return "#/jobs/" + strconv.Itoa(i)
+	}
+	return "#/" + strconv.Itoa(i)
+}
+
+// awaitOthers makes the job that waits for the others do so, unless there are none.
+func (b *Batch) awaitOthers() {
+	last := len(b.requests) - 1
+	if !b.then || last < 0 || !b.isThen(b.places[last]) {
+		return
+	}
+	await := &store.Await{Batch: true}
+	for i := range b.results {
+		// Requests that were answered before, and would be refused now.
+		if j := b.results[i].Job; j != nil && !b.isThen(i) && !slices.ContainsFunc(await.Jobs, func(a job.AwaitedJob) bool { return a.Number == j.Number }) {
+			await.Jobs = append(await.Jobs, job.AwaitedJob{Number: j.Number, State: j.State})
+		}
+	}
+	if last == 0 && len(await.Jobs) == 0 {
+		return
+	}
+	b.requests[last].Await = await
+	b.requests[last].Job.DueAt = job.WaitingDue
+	b.jobs[last] = b.requests[last].NewJob
+}
+
+// tooManyAwaited returns the fault for a call whose jobs wait for too many.
+func tooManyAwaited(pointer, count string) error {
+	return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: "makes the jobs of this call wait for too many: " + count + ", and a call has at most " +
+		strconv.Itoa(store.MaxAwaited) + "; send several calls"}})
 }
 
 func bodiesOf(items []BatchItem) []rawjson.Value {
@@ -190,6 +252,11 @@ func (b *Batch) accept(stored []store.Inserted) error {
 			return err
 		}
 	}
+	if last := len(stored) - 1; b.then && !b.atomic && b.isThen(b.places[last]) {
+		if err := b.refused(last, &stored[last]); err != nil {
+			return err
+		}
+	}
 	if !b.atomic {
 		return b.showable(stored)
 	}
@@ -205,7 +272,7 @@ func (b *Batch) accept(stored []store.Inserted) error {
 			}
 		case stored[k].Repeated:
 			var problems fault.Problems
-			problems.AddElement(b.places[k], err)
+			problems.AddAt(b.pointer(b.places[k]), err)
 			if fault.CodeOf(err) == fault.Gone {
 				return err
 			}
@@ -222,7 +289,7 @@ func (b *Batch) accept(stored []store.Inserted) error {
 			if first == "" {
 				first = message
 			}
-			held = append(held, fault.Problem{Pointer: "#/" + strconv.Itoa(b.places[k]) + "/idempotency_key", Detail: "is held by " + holder})
+			held = append(held, fault.Problem{Pointer: b.pointer(b.places[k]) + "/idempotency_key", Detail: "is held by " + holder})
 		}
 	}
 	if held == nil {

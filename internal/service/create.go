@@ -163,6 +163,9 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) reque
 			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace, Args: draft.Args, Hidden: draft.Hidden,
 		},
 	}
+	if len(draft.Awaited) > 0 {
+		n.Await = &store.Await{Jobs: draft.Awaited}
+	}
 	if draft.Frequency != nil {
 		n.Schedule = &job.Schedule{
 			ID: draft.ScheduleID, Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,

@@ -28,7 +28,8 @@ const (
 type JobDetails struct {
 	Job      *job.Job
 	Attempts []job.AttemptSummary // the latest, oldest first
-	// NextAttemptAt is zero while the job is executing and when it is final.
+	// NextAttemptAt is zero while the job is executing or waits for others, and when it is
+	// final.
 	NextAttemptAt   time.Time
 	WaitingFor      []string
 	Reruns          []int64          // newest first
@@ -52,7 +53,7 @@ func (s *Service) JobDetails(ctx context.Context, owner job.Owner, id job.Ref) (
 	if n := len(attempts); n > maxAttempts {
 		attempts = attempts[n-maxAttempts:]
 	}
-	waitingFor, err := s.LimitsHolding(ctx, owner, j)
+	waitingFor, err := s.WaitingFor(ctx, owner, j)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +96,13 @@ func (s *Service) pointsOf(ctx context.Context, owner job.Owner, j *job.Job) (*s
 }
 
 // NextAttempt returns when the next attempt of a job is due; zero while it is
-// executing and when it is final.
+// executing or waits for others, and when it is final.
 func NextAttempt(j *job.Job) time.Time {
 	switch j.State {
 	case job.Available, job.Retryable:
-		due, _ := store.OwnDue(j.DueAt)
-		return due
+		if due, _ := store.OwnDue(j.DueAt); !store.Waits(j) {
+			return due
+		}
 	}
 	return time.Time{}
 }

@@ -119,6 +119,9 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 	if err != nil {
 		return nil, err
 	}
+	if n := len(group.TargetList()) * len(draft.Awaited); n > store.MaxAwaited {
+		return nil, tooManyAwaited("#/after/jobs", "each of the group's jobs waits for all of them, which makes "+strconv.Itoa(n))
+	}
 	requests := s.groupJobs(ctx, owner, draft, now, call, group)
 	for range 2 {
 		created, err := s.storeGroup(ctx, owner, requests)

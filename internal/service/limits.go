@@ -82,7 +82,7 @@ func (s *Service) Limit(ctx context.Context, owner job.Owner, key string) (*Limi
 	if err != nil {
 		return nil, err
 	}
-	waitingFor, err := s.LimitsHolding(ctx, owner, first)
+	waitingFor, err := s.WaitingFor(ctx, owner, first)
 	return &LimitUse{found, waitingFor}, err
 }
 
@@ -171,10 +171,10 @@ func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) 
 	return fault.New(fault.Conflict, count+jobs+" this limit; cancel or edit them first, or set its rate and parallel to null")
 }
 
-// LimitsHolding returns the keys of the limits that hold a pending job back at
+// limitsHolding returns the keys of the limits that hold a pending job back at
 // this moment: its waiting_for. A job that is not due, has started or is final
 // has none.
-func (s *Service) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error) {
+func (s *Service) limitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error) {
 	if j.State != job.Available && j.State != job.Retryable {
 		return nil, nil
 	}

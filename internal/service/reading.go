@@ -18,12 +18,14 @@ type reading struct {
 	secrets *secret.Checker
 	limits  *limitChecker
 	groups  *groupChecker
+	jobs    *jobFinder
 	holders *holderReader
 }
 
 func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 	r := reading{
 		service: s, owner: owner, groups: &groupChecker{store: s.Store, ctx: ctx, owner: owner},
+		jobs:   &jobFinder{store: s.Store, ctx: ctx, owner: owner},
 		limits: &limitChecker{store: s.Store, ctx: ctx, owner: owner}, holders: &holderReader{store: s.Store, ctx: ctx, owner: owner},
 	}
 	if s.Secrets != nil {
@@ -40,6 +42,14 @@ func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 		HasLimit: r.limits.has, HasGroup: r.groups.has, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer,
 		Account: r.owner.ID, Sealer: r.service.Sealer,
 	}
+}
+
+// createOptions are options for reading a request that creates a job: also the jobs
+// must be there that it waits for.
+func (r reading) createOptions(now time.Time, headerKey *string) job.ReadOptions {
+	opts := r.options(now, headerKey)
+	opts.FindJobs = r.jobs.find
+	return opts
 }
 
 // replaceOptions are options for reading a request that creates the schedule with a
@@ -84,6 +94,9 @@ func (r reading) result(err error) error {
 	if r.groups.failed != nil {
 		return r.groups.failed
 	}
+	if r.jobs.failed != nil {
+		return r.jobs.failed
+	}
 	if r.holders.failed != nil {
 		return r.holders.failed
 	}
@@ -98,6 +111,6 @@ func (r reading) result(err error) error {
 func (s *Service) read(ctx context.Context, owner job.Owner, body rawjson.Value, now time.Time, headerKey *string,
 	as func(rawjson.Value, job.ReadOptions) (*job.Draft, error)) (*job.Draft, error) {
 	r := s.reading(ctx, owner)
-	draft, err := as(body, r.options(now, headerKey))
+	draft, err := as(body, r.createOptions(now, headerKey))
 	return draft, r.result(err)
 }

@@ -66,6 +66,7 @@ type Records struct {
 	Jobs          []StoredJob
 	Logs          []*job.Log
 	Requests      []*Request
+	Waits         []*Wait
 	Deliveries    []*PendingDelivery
 	Audits        []*identity.AuditEntry
 }

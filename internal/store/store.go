@@ -36,6 +36,7 @@ type Store interface {
 	Targets
 	Limits
 	Groups
+	WaitQueue
 	Operations
 	JobSearch
 	Alerts
@@ -65,6 +66,8 @@ type Notice struct {
 	Cancelled []Cancelled
 	// Alerts reports that another process has created, changed or deleted alerts.
 	Alerts bool
+	// Released reports that jobs have ended for which others wait.
+	Released bool
 }
 
 // Cancelled is a job whose claim was ended by another node.
@@ -255,6 +258,8 @@ type NewJob struct {
 	Logs []job.Log
 	// Request is the create's request_id; nil if it has none.
 	Request *NewRequest
+	// Await is what the job waits for; nil for nothing.
+	Await *Await
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.
@@ -267,8 +272,14 @@ func (n *NewJob) Size() int {
 	if n.Schedule != nil {
 		size *= 2
 	}
+	if n.Await != nil {
+		size += len(n.Await.Jobs) * waitSize
+	}
 	return size
 }
+
+// waitSize is approximately how many bytes a Wait stores, with its indexes.
+const waitSize = 100
 
 // Inserted is the result of storing a NewJob.
 type Inserted struct {

@@ -198,6 +198,11 @@ func TestClient_CreatesListsAndChangesManyJobs(t *testing.T) {
 	if got := call[*client.Preview](t)(c.PreviewJob(ctx, client.JobRequest{URL: route.URL, Cron: "0 9 * * *", Timezone: "Europe/Berlin"})); len(got.Next) != 5 {
 		t.Errorf("the preview is %+v", got)
 	}
+	both := call[*client.BatchThen](t)(c.CreateJobsThen(ctx, []client.JobRequest{later(route), later(route)}, later(route)))
+	details := call[*client.JobDetails](t)(c.GetJobDetails(ctx, client.ID(both.Then.JobID)))
+	if len(both.Jobs) != 2 || len(details.WaitingFor) != 2 || details.WaitingFor[0] != fmt.Sprint("job:", both.Jobs[0].JobID) {
+		t.Errorf("a batch with then: %+v, which waits for %v", both, details.WaitingFor)
+	}
 }
 
 func TestClient_ManagesSchedules(t *testing.T) {

@@ -100,6 +100,10 @@ class TestService(unittest.TestCase):
         wrong = rejected(self, lambda: jobs.create_many([items[0], {"url": "http://example.com"}]))
         self.assertEqual((wrong.status, wrong.pointer, wrong.code), (422, "#/1/url", "invalid_request"))
         self.assertEqual(jobs.counts(tag="many")["data"]["available"], 4)
+        first, then = jobs.create_many_then([{"url": "https://example.com/", "scheduled_at": FAR}], {"url": "https://example.com/then"})
+        self.assertEqual(jobs.details(then["job_id"])["waiting_for"], [f"job:{first[0]['job_id']}"])
+        after = jobs.create({"url": "https://example.com/", "after": {"jobs": [then["job_id"]], "on": "final"}})
+        self.assertFalse(after["job"]["has_confict"])
 
         seen = [one["job_id"] for one in jobs.list(tag=["many"], limit=2)]
         self.assertEqual(seen, sorted(set(seen), reverse=True))

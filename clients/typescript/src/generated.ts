@@ -225,6 +225,15 @@ export interface JobRequest {
    */
   completion?: Completion | null;
   /**
+   * The jobs that this one waits for. It stays `available` until the last of them
+   * is final: `schedule_in` counts from then, and with `scheduled_at` it is due at
+   * the later of both. Until then `scheduled_at` of the record shows the earliest
+   * time possible, and `waiting_for` of its details what it waits for. For one-off
+   * jobs; it can't be changed, not be combined with `on_conflict` replace or
+   * debounce, and a rerun doesn't wait again.
+   */
+  after?: After | null;
+  /**
    * How each request proves who sends it; see `Auth`. Nothing of it goes to
    * another origin when the target redirects there.
    */
@@ -500,6 +509,8 @@ export interface Args {
   limits?: LimitKeys;
   /** How long the target may take to report the outcome. */
   completion?: Completion;
+  /** The jobs that this one waits for. */
+  after?: After;
   /** How each request proves who sends it. */
   auth?: Auth;
   /** How long after the due time an attempt may start. */
@@ -691,6 +702,17 @@ export type LogRecord = {
   payload: CompletionPayload;
   /** The account it belongs to. */
   user_id: Uuid;
+} | {
+  event: "worker.job.orphaned";
+  /** The entry's id. */
+  id: Uuid;
+  /** When it happened. */
+  inserted_at: Instant;
+  /** The job's integer id. */
+  job_id: number;
+  payload: OrphanedPayload;
+  /** The account it belongs to. */
+  user_id: Uuid;
 };
 
 /**
@@ -836,6 +858,17 @@ export interface SkippedPayload {
    * later time.
    */
   reason: "overlap" | "down" | "expired" | "limit" | "next";
+}
+
+/**
+ * `worker.job.orphaned`: The job was cancelled, because it was to start `after`
+ * the completion of another one, which has ended otherwise.
+ */
+export interface OrphanedPayload {
+  /** The other job's integer id. */
+  job_id: number;
+  /** How it has ended. */
+  state: "cancelled" | "discarded";
 }
 
 /**
@@ -1288,9 +1321,38 @@ export interface MinimalJobAnswer {
   data: MinimalJob;
 }
 
+/** Jobs to wait for. */
+export interface After {
+  /**
+   * Ids of jobs of yours, or `key:KEY`: the job that holds this idempotency key
+   * when the call is made. Final ones count too.
+   */
+  jobs: (number | string)[];
+  /**
+   * `completed`: if one of the jobs is discarded or cancelled, this one is cancelled,
+   * and its log `worker.job.orphaned` names the other. `final`: it starts however
+   * they end.
+   */
+  on?: "completed" | "final" | null;
+}
+
+/** Jobs, and one that waits until all of them are final. */
+export interface BatchThen {
+  jobs: JobRequest[];
+  /**
+   * A one-off job. Its body, if that is an object or absent, gets
+   * `"$batch": {"completed", "discarded", "cancelled", "failed_jobs"}`: how many of
+   * the jobs have ended how, and the ids of the first 100 that were discarded. Items
+   * whose key is held by an existing job count with that job.
+   */
+  then: JobRequest;
+}
+
 /** The jobs of a batch under `data`, in the order sent. */
 export interface BatchAnswer {
   data: (MinimalJob | JobRecord)[];
+  /** The job that waits for the others, if the batch has one. */
+  then?: MinimalJob | JobRecord;
 }
 
 /** What became of each item of a batch, in the order sent. */
@@ -1301,6 +1363,8 @@ export interface BatchOutcomes {
     job?: MinimalJob | JobRecord;
     problem?: Problem;
   })[];
+  /** The job that waits for the others, if the batch has one. */
+  then?: MinimalJob | JobRecord;
 }
 
 /** Jobs under `data`. */
@@ -1481,9 +1545,12 @@ export interface JobDetailsAnswer {
     revision: number;
     /** The latest, oldest first. */
     attempts: AttemptSummary[];
-    /** When the next attempt is due; null when the job is executing or final. */
+    /** When the next attempt is due; null when the job is executing, final or waits for other jobs. */
     next_attempt_at: Instant | null;
-    /** The keys of the limits that hold the job back at this moment. */
+    /**
+     * What holds the job back at this moment: the keys of limits, and `job:ID` for
+     * the first hundred of the jobs that it is to start `after`.
+     */
     waiting_for: string[];
     /** The `job_id` of the job that this one repeats. */
     rerun_of: number | null;

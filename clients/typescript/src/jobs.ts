@@ -72,6 +72,23 @@ export class Jobs extends Resource {
     });
   }
 
+  /**
+   * Creates up to 1,000 jobs in one transaction, and another that waits until all of
+   * them are final. Its body gets `$batch`, which says how they have ended.
+   */
+  createManyThen(items: readonly NewJob[], then: NewJob, options?: CallOptions): Call<{ jobs: JobRecord[]; then: JobRecord }> {
+    const body = { jobs: items.map(identified), then: identified(then) };
+    return start(this.transport, { method: "POST", path: `${jobs}/batch`, body, repeatable: true }, options, (answer) => {
+      const records = data<JobRecord[]>(answer);
+      const last = (answer as { then: JobRecord }).then;
+      [...items, then].forEach((item, i) => {
+        const record = i < items.length ? records[i] : last;
+        if (record !== undefined && isOwn(item)) withoutConflict(record);
+      });
+      return { jobs: records, then: last };
+    });
+  }
+
   /** Lists jobs, by default the most recently created first. */
   list(query: JobQuery = {}, options?: CallOptions): List<JobRecord> {
     return this.listOf(jobs, query, options);

@@ -99,6 +99,10 @@ describe("the client", () => {
     const wrong = await rejected(punctual.jobs.createMany([items[0]!, { url: "http://example.com" }]));
     assert.deepEqual([wrong.pointer, wrong.code], ["#/1/url", "invalid_request"]);
     assert.equal((await punctual.jobs.counts({ tag: "many" })).data.available, 4);
+    const { jobs: first, then } = await punctual.jobs.createManyThen([{ url: "https://example.com/", scheduled_at: far }], { url: "https://example.com/then" });
+    assert.deepEqual((await punctual.jobs.details(then.job_id)).waiting_for, [`job:${first[0]!.job_id}`]);
+    const after = await punctual.jobs.create({ url: "https://example.com/", after: { jobs: [then.job_id], on: "final" } });
+    assert.equal(after.job.has_confict, false);
 
     const seen: number[] = [];
     for await (const job of punctual.jobs.list({ tag: "many", limit: 2 })) seen.push(job.job_id);

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/base64"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +28,7 @@ type Job struct {
 	TooLarge string
 	// Completion is that of the latest attempt; nil if there is none.
 	Completion *job.Completion
-	// WaitingFor are the keys of the limits that hold the job back now.
+	// WaitingFor has what holds the job back now: keys of limits, and job:NUMBER.
 	WaitingFor []string
 	Now        time.Time
 	Notice     string
@@ -109,4 +110,12 @@ func ScheduleTitle(s *job.Schedule) string {
 		return ui.Shorten(*s.Name, 60)
 	}
 	return "Schedule " + s.ID.String()[:8]
+}
+
+// waitingPath returns the page of what a job waits for: a limit, or a job as job:NUMBER.
+func waitingPath(name string) string {
+	if number, ok := strings.CutPrefix(name, "job:"); ok {
+		return "/jobs/" + number
+	}
+	return (&Limit{Key: name}).path("")
 }

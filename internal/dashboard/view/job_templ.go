@@ -1017,9 +1017,9 @@ func jobFacts(d *Job) templ.Component {
 								return templ_7745c5c3_Err
 							}
 							var templ_7745c5c3_Var42 templ.SafeURL
-							templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinURLErrs((&Limit{Key: key}).path(""))
+							templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinURLErrs(waitingPath(key))
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/job.templ`, Line: 198, Col: 56}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/job.templ`, Line: 198, Col: 45}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 							if templ_7745c5c3_Err != nil {
@@ -1032,7 +1032,7 @@ func jobFacts(d *Job) templ.Component {
 							var templ_7745c5c3_Var43 string
 							templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(key)
 							if templ_7745c5c3_Err != nil {
-								return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/job.templ`, Line: 198, Col: 64}
+								return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/job.templ`, Line: 198, Col: 53}
 							}
 							_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 							if templ_7745c5c3_Err != nil {

@@ -29,7 +29,7 @@ var LogEvents = []ui.Choice{
 	{Value: job.EventError, Label: "Errors"}, {Value: job.EventCallbackFailed, Label: "Failed callbacks"},
 	{Value: job.EventWebhookFailed, Label: "Failed webhook events"}, {Value: job.EventStateRejected, Label: "Rejected $state"},
 	{Value: job.EventSkipped, Label: "Skipped points"}, {Value: job.EventEnded, Label: "Ended schedules"},
-	{Value: job.EventCompletion, Label: "Reported results"},
+	{Value: job.EventCompletion, Label: "Reported results"}, {Value: job.EventOrphaned, Label: "Orphaned jobs"},
 }
 
 // logName returns what a log is called in the list of a job.
@@ -55,6 +55,8 @@ func logName(l *job.Log) string {
 		return "End of the schedule"
 	case job.EventCompletion:
 		return "Reported result"
+	case job.EventOrphaned:
+		return "Orphaned"
 	}
 	return l.Event
 }
@@ -117,6 +119,8 @@ func LineOf(l *job.Log) LogLine {
 		line.Tone, line.Icon, line.Badge, line.Text = "calm", "minus", "ended", "The schedule has ended: "+rawjson.Text(value("reason"))+"."
 	case job.EventStateRejected:
 		line.Icon, line.Badge, line.Text = "warning", "state", rejected(l)+"."
+	case job.EventOrphaned:
+		line.Tone, line.Icon, line.Badge, line.Text = "calm", "minus", "orphaned", "Cancelled: "+orphanedText(l)+"."
 	case job.EventCompletion:
 		line.Tone, line.Icon, line.Badge, line.Text = "good", "check", "result", "reported after "+took()
 	}
@@ -124,6 +128,11 @@ func LineOf(l *job.Log) LogLine {
 		line.RetryAt, _ = time.Parse(time.RFC3339Nano, rawjson.Text(at))
 	}
 	return line
+}
+
+// orphanedText says why a job was cancelled that waited for another one.
+func orphanedText(l *job.Log) string {
+	return "job " + string(rawjson.Get(l.Payload, "job_id")) + ", which it waited for, was " + rawjson.Text(rawjson.Get(l.Payload, "state"))
 }
 
 // rejected says which part of a response was ignored.

@@ -182,6 +182,11 @@ var methods = map[string]bool{
 	"TargetBlock":        true,
 	"TargetBlocks":       true,
 	"TargetUnblock":      true,
+	"WaitApply":          true,
+	"WaitPage":           true,
+	"WaitSweep":          true,
+	"WaitTurn":           true,
+	"WaitsOf":            true,
 }
 
 // AccountBytes implements store.Store.
@@ -1336,5 +1341,40 @@ func (s *Store) TargetBlocks(ctx context.Context) ([]operator.TargetBlock, error
 func (s *Store) TargetUnblock(ctx context.Context, a string) error {
 	return do(ctx, s, "TargetUnblock", func() error {
 		return s.Store.TargetUnblock(ctx, a)
+	})
+}
+
+// WaitApply implements store.Store.
+func (s *Store) WaitApply(ctx context.Context, a store.WaitStep) (int, error) {
+	return get(ctx, s, "WaitApply", func() (int, error) {
+		return s.Store.WaitApply(ctx, a)
+	})
+}
+
+// WaitPage implements store.Store.
+func (s *Store) WaitPage(ctx context.Context, a int64, b int64, c int64, d int) ([]*store.Wait, error) {
+	return get(ctx, s, "WaitPage", func() ([]*store.Wait, error) {
+		return s.Store.WaitPage(ctx, a, b, c, d)
+	})
+}
+
+// WaitSweep implements store.Store.
+func (s *Store) WaitSweep(ctx context.Context, a store.WaitMark, b int) (store.WaitMark, int, error) {
+	return getTwo(ctx, s, "WaitSweep", func() (store.WaitMark, int, error) {
+		return s.Store.WaitSweep(ctx, a, b)
+	})
+}
+
+// WaitTurn implements store.Store.
+func (s *Store) WaitTurn(ctx context.Context, a int64) (int64, error) {
+	return get(ctx, s, "WaitTurn", func() (int64, error) {
+		return s.Store.WaitTurn(ctx, a)
+	})
+}
+
+// WaitsOf implements store.Store.
+func (s *Store) WaitsOf(ctx context.Context, a job.Owner, b int64, c int) ([]int64, error) {
+	return get(ctx, s, "WaitsOf", func() ([]int64, error) {
+		return s.Store.WaitsOf(ctx, a, b, c)
 	})
 }

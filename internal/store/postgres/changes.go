@@ -226,7 +226,7 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
 		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
@@ -281,17 +281,26 @@ func refColumns(refs []store.QueueKey) []any {
 	}
 }
 
-func updateJobs(jobs []*job.Job) []query {
+// updateJobs stores the states and times of jobs, and the ends of those for which others
+// wait. RETURNING sees a flag that was set while the statement waited for the row.
+func updateJobs(t *tx, jobs []*job.Job) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
 	type row = *job.Job
 	return []query{{
-		sql: `UPDATE jobs j SET state = u.state, due_at = u.due_at, attempted_at = u.attempted_at,
+		sql: `WITH changed AS (UPDATE jobs j SET state = u.state, due_at = u.due_at, attempted_at = u.attempted_at,
 				completed_at = u.completed_at, cancelled_at = u.cancelled_at, discarded_at = u.discarded_at
 			FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
 				AS u (account, number, state, due_at, attempted_at, completed_at, cancelled_at, discarded_at)
-			WHERE j.account = u.account AND j.number = u.number`,
+			WHERE j.account = u.account AND j.number = u.number
+			RETURNING j.account, j.number, j.state, coalesce(j.completed_at, j.cancelled_at, j.discarded_at) AS ended_at, j.awaited)
+			INSERT INTO job_ends (account, job, state, ended_at)
+			SELECT account, number, state, ended_at FROM changed WHERE awaited IS NOT NULL AND state > 2 RETURNING 1`,
+		row: func(pgx.Rows) error {
+			t.released = true
+			return nil
+		},
 		args: []any{
 			column(jobs, func(j *row) int64 { return (*j).Owner.Number }), column(jobs, func(j *row) int64 { return (*j).Number }),
 			column(jobs, func(j *row) int16 { return int16((*j).State) }), column(jobs, func(j *row) int64 { return (*j).DueAt.UnixMicro() }),

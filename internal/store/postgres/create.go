@@ -14,7 +14,7 @@ import (
 
 // JobInsertMany implements store.Jobs.
 func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store.Inserted, error) {
-	if slices.ContainsFunc(jobs, func(n store.NewJob) bool { return n.Request != nil }) {
+	if slices.ContainsFunc(jobs, func(n store.NewJob) bool { return n.Request != nil || n.Await != nil }) {
 		return s.insertTogether(ctx, jobs, false, func([]store.Inserted) error { return nil })
 	}
 	c := newCreation(jobs)
@@ -55,6 +55,9 @@ func (s *Store) insertTogether(ctx context.Context, jobs []store.NewJob, bounded
 		}
 		results = c.all()
 		if err := accept(results); err != nil {
+			return err
+		}
+		if err := t.awaitAll(jobs, results); err != nil {
 			return err
 		}
 		return t.commit(c.answer()...)

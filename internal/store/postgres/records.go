@@ -82,6 +82,7 @@ func (t *tx) Now() time.Time { return t.store.Now() }
 func (t *tx) Notify(n store.Notice) {
 	t.wakes = append(t.wakes, n.Limits...)
 	t.alerts = t.alerts || n.Alerts
+	t.released = t.released || n.Released
 }
 
 // ofRecords returns queries of package records as this package's.

@@ -49,7 +49,9 @@ type tx struct {
 	cancels []int64           // nodes that have cancels to read
 	wakes   []store.LimitWake // lines of limits to be planned
 	alerts  bool              // alerts have changed
-	refused error             // what a query's end has returned
+	// released: jobs have ended for which others wait.
+	released bool
+	refused  error // what a query's end has returned
 }
 
 // run sends statements in one round trip.
@@ -220,8 +222,8 @@ func (s *Store) attempt(t *tx, f func(*tx) error) error {
 
 // published sends notices of the items that a transaction has stored.
 func (s *Store) published(t *tx) {
-	if len(t.refs)+len(t.wakes) > 0 {
-		s.publish(store.Notice{Items: t.refs, Limits: t.wakes})
+	if len(t.refs)+len(t.wakes) > 0 || t.released {
+		s.publish(store.Notice{Items: t.refs, Limits: t.wakes, Released: t.released})
 	}
 	s.notifier.stored(t.refs)
 	s.notifier.stored(t.foreign)

@@ -225,6 +225,49 @@ func (d *dealt) step(numbers []int64, decide func(i int, m *store.Snapshot) (*st
 	return err
 }
 
+// await stores jobs that wait for others, ends these and releases the others.
+func (d *dealt) await() error {
+	ctx := d.t.Context()
+	awaited := d.newJobs(stepBound, nil)
+	if err := d.insert(awaited); err != nil {
+		return err
+	}
+	waiting := d.newJobs(stepBound, func(i int, n *store.NewJob) {
+		n.Job.DueAt, n.Await = job.WaitingDue, &store.Await{Jobs: []job.AwaitedJob{{Number: awaited[i].Job.Number}}}
+	})
+	if err := d.insert(waiting); err != nil {
+		return err
+	}
+	for _, n := range awaited {
+		if _, err := d.WaitsOf(ctx, d.owner, n.Job.Number, pageBound); err != nil {
+			return err
+		}
+		if _, err := d.JobChange(ctx, d.owner, job.Ref{Number: n.Job.Number}, cancelled); err != nil {
+			return err
+		}
+	}
+	if _, err := d.WaitPage(ctx, d.owner.Number, 0, 0, pageBound); err != nil {
+		return err
+	}
+	if _, _, err := d.WaitSweep(ctx, store.WaitMark{}, pageBound); err != nil {
+		return err
+	}
+	for {
+		account, err := d.WaitTurn(ctx, 0)
+		if err != nil || account == 0 {
+			return err
+		}
+		_, err = d.WaitApply(ctx, store.WaitStep{Account: account, Limit: store.MaxWaitLimit, Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
+			j := *m.Job
+			j.DueAt = m.Now
+			return &store.Changes{Job: &j}
+		}})
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // changing are the calls that create, edit and end jobs and schedules.
 var changing = []operationOf{
 	{"create jobs", callBound, func(d *dealt) error { return d.insert(d.newJobs(callBound, nil)) }},
@@ -294,6 +337,7 @@ var changing = []operationOf{
 	{"operation on final jobs", stepBound, func(d *dealt) error {
 		return d.step(d.numbers(finalJobs, 0, stepBound), func(int, *store.Snapshot) (*store.Changes, job.Skip) { return nil, "" })
 	}},
+	{"jobs that wait for others", callBound, func(d *dealt) error { return d.await() }},
 	{"search of an operation", callBound, func(d *dealt) error {
 		_, _, err := d.JobNumbers(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: callBound}, Tags: []string{"a"}, States: []job.State{job.Available}}, 2*callBound)
 		return err

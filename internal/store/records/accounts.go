@@ -258,6 +258,8 @@ type Owned struct {
 // rows by the hundred, besides those that it deletes with its jobs.
 var Purged = []Owned{
 	{"limit_items", []string{"account", "number", "key"}},
+	{"job_waits", []string{"account", "job", "waits_for"}},
+	{"job_ends", []string{"number"}},
 	{"limits", []string{"account", "key"}},
 	{"revisions", []string{"account", "record", "revision"}},
 	{"operations", []string{"account", "id"}},

@@ -25,6 +25,9 @@ func Copy(r *store.Records) []Query {
 	for _, a := range r.Alerts {
 		queries = append(append(queries, alerts.InsertNew(a)), alertsChanged(a.Owner.Number)...)
 	}
+	for _, w := range r.Waits {
+		queries = append(queries, waits.InsertNew(w), awaited(w.Account, []int64{w.WaitsFor}))
+	}
 	queries = append(queries, copies(&recipients, r.Recipients)...)
 	for _, a := range r.Audits {
 		insert := audits.Insert(a)

@@ -119,12 +119,21 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 	if !j.State.Final() && !c.Await {
 		keys = store.Hold(j)
 	}
-	err := t.exec(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ?`,
-		j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number)
+	awaited := false
+	err := t.query(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ? RETURNING awaited`,
+		func(stmt *sqlite.Stmt) error {
+			awaited = stmt.ColumnBool(0)
+			return nil
+		}, j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number)
 	if err != nil {
 		return fmt.Errorf("updating a job: %w", err)
 	}
 	if j.State.Final() {
+		if awaited {
+			if err := t.noteEnd(j); err != nil {
+				return fmt.Errorf("storing the end of a job: %w", err)
+			}
+		}
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
 		if job.MayUseSecrets(j) {
 			if err := t.removeSecretUses(j); err != nil {

@@ -32,7 +32,10 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 		if err := t.insertAll(jobs, values, results, store.MaxHeld); err != nil {
 			return err
 		}
-		return accept(results)
+		if err := accept(results); err != nil {
+			return err
+		}
+		return t.awaitAll(jobs, results)
 	})
 	if err != nil {
 		return nil, err

@@ -22,7 +22,12 @@ func (s *Store) JobInsertMany(ctx context.Context, jobs []store.NewJob) ([]store
 		return nil, err
 	}
 	values := argsOf(jobs)
-	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error { return t.insertAll(jobs, values, results, math.MaxInt) })
+	err := s.writeSized(ctx, sizeOf(jobs), func(t *tx) error {
+		if err := t.insertAll(jobs, values, results, math.MaxInt); err != nil {
+			return err
+		}
+		return t.awaitAll(jobs, results)
+	})
 	return results, err
 }
 

@@ -133,6 +133,8 @@ var hot = []struct {
 		return err
 	}},
 	{name: "cancel", run: func(c *scene) error { return c.cancel() }, uses: []string{"PRIMARY KEY"}},
+	{name: "wait for a job", run: func(c *scene) error { return c.await() }, uses: []string{"job_waits_open", "job_waits_pending", "job_ends_turn"},
+		allowed: []string{"SCAN w", "USE TEMP B-TREE FOR DISTINCT", "SCAN json_each VIRTUAL TABLE INDEX 1:", "USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR GROUP BY"}},
 	{name: "disable", run: func(c *scene) error { return c.disable() }, uses: []string{"jobs_schedule"}},
 	{name: "abandoned", run: func(c *scene) error { _, err := c.s.QueueAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
 		allowed: []string{claimed}},
@@ -422,6 +424,39 @@ func (c *scene) insert() error {
 	n := newJob(c.s, c.owner, `{}`)
 	n.Job.Key = &key
 	_, err := c.s.JobInsertMany(c.t.Context(), []store.NewJob{n})
+	return err
+}
+
+// await stores a job that waits for the scene's, ends that one and releases the other.
+func (c *scene) await() error {
+	ctx := c.t.Context()
+	n := newJob(c.s, c.owner, `{}`)
+	n.Job.DueAt, n.Await = job.WaitingDue, &store.Await{Batch: true, Jobs: []job.AwaitedJob{{Number: c.job.Number}}}
+	stored, err := c.s.JobInsertMany(ctx, []store.NewJob{n})
+	if err != nil {
+		return err
+	}
+	if _, err := c.s.WaitsOf(ctx, c.owner, stored[0].Job.Number, 100); err != nil {
+		return err
+	}
+	if _, err := c.s.WaitPage(ctx, c.owner.Number, 0, 0, 100); err != nil {
+		return err
+	}
+	if err := c.cancel(); err != nil {
+		return err
+	}
+	if _, _, err := c.s.WaitSweep(ctx, store.WaitMark{}, 100); err != nil {
+		return err
+	}
+	account, err := c.s.WaitTurn(ctx, 0)
+	if err != nil {
+		return err
+	}
+	_, err = c.s.WaitApply(ctx, store.WaitStep{Account: account, Limit: 100, Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
+		j := *m.Job
+		j.DueAt = m.Now
+		return &store.Changes{Job: &j}
+	}})
 	return err
 }
 

@@ -113,7 +113,10 @@ func writes(sql string) bool {
 func (t *tx) Now() time.Time { return t.now }
 
 // Notify implements records.Tx. There is no other process that has alerts to read.
-func (t *tx) Notify(n store.Notice) { t.wakes = append(t.wakes, n.Limits...) }
+func (t *tx) Notify(n store.Notice) {
+	t.wakes = append(t.wakes, n.Limits...)
+	t.released = t.released || n.Released
+}
 
 // plain returns an argument as bind takes it.
 func plain(arg any) any {

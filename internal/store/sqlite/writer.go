@@ -150,7 +150,7 @@ func (w *writer) commit(group []*write) {
 		}
 	}
 	w.commits.Add(1)
-	if err == nil && len(notice.Items)+len(notice.Limits) > 0 {
+	if err == nil && (len(notice.Items)+len(notice.Limits) > 0 || notice.Released) {
 		w.store.notify(notice)
 	}
 }
@@ -194,5 +194,5 @@ func (w *writer) transact(group []*write) (notice store.Notice, err error) {
 			return notice, err
 		}
 	}
-	return store.Notice{Items: t.refs, Limits: t.wakes}, nil
+	return store.Notice{Items: t.refs, Limits: t.wakes, Released: t.released}, nil
 }

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Callable, Generic, List, Literal, Mapping, Optional, Sequence, Union, overload
+from typing import Any, AsyncIterator, Callable, Generic, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 from ._account import Account
 from ._async import AsyncRecordList, AsyncResource, Runner
 from ._jobs import Jobs
@@ -55,6 +55,14 @@ class AsyncJobs(AsyncResource):
         that retries create each job once.
         """
         return await self._runner.run(lambda: self._sync.create_many(items, atomic=atomic, minimal=minimal))
+
+    async def create_many_then(self, items: Sequence[JobRequest], then: JobRequest) -> Tuple[List[JobRecord], JobRecord]:
+        """Creates up to 1,000 jobs in one transaction, and another that waits until all of them are final.
+
+        The body of the other one gets $batch, which says how they have ended. Returns
+        the records of the jobs and that of the other one.
+        """
+        return await self._runner.run(lambda: self._sync.create_many_then(items, then))
 
     def list(self, *, q: Optional[str]=None, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
         """Lists jobs that match all of the filters, by default the most recently created first.

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any, Callable, List, Literal, Mapping, Optional, Sequence, Union, overload
+from typing import Any, Callable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
 
 from ._resource import IfMatch, JobRef, RecordList, Resource, conditional, pairs, path_of, poll, whole
 from ._transport import new_key
@@ -64,6 +64,19 @@ class Jobs(Resource):
             if _is_own(item) and record:
                 _without_conflict(record)
         return results
+
+    def create_many_then(self, items: Sequence[JobRequest], then: JobRequest) -> Tuple[List[JobRecord], JobRecord]:
+        """Creates up to 1,000 jobs in one transaction, and another that waits until all of them are final.
+
+        The body of the other one gets $batch, which says how they have ended. Returns
+        the records of the jobs and that of the other one.
+        """
+        body = {"jobs": [_identified(item) for item in items], "then": _identified(then)}
+        answer = self._call("POST", f"{JOBS}/batch", body=body, read=whole)
+        for item, record in zip([*items, then], [*answer["data"], answer["then"]]):
+            if _is_own(item):
+                _without_conflict(record)
+        return answer["data"], answer["then"]
 
     def list(
         self,

@@ -42,6 +42,7 @@ _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
+    "after": "Optional[After]",
     "auth": "Optional[Auth]",
     "expires_in": "Optional[Duration]",
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
@@ -239,6 +240,7 @@ _ArgsOptional = TypedDict("_ArgsOptional", {
     "dialect": "Dialect",
     "limits": "LimitKeys",
     "completion": "Completion",
+    "after": "After",
     "auth": "Auth",
     "expires_in": "Duration",
     "catch_up": "Literal['one', 'none', 'all']",
@@ -444,6 +446,19 @@ class LogRecord10(TypedDict):
     user_id: Uuid
 
 
+class LogRecord11(TypedDict):
+    event: Literal["worker.job.orphaned"]
+    # The entry's id.
+    id: Uuid
+    # When it happened.
+    inserted_at: Instant
+    # The job's integer id.
+    job_id: int
+    payload: OrphanedPayload
+    # The account it belongs to.
+    user_id: Uuid
+
+
 class _RequestPayload(TypedDict):
     body: SentBody
     # The job's own headers; empty when there were none.
@@ -590,6 +605,17 @@ class SkippedPayload(_SkippedPayloadRequired):
     their own; this run stands for them.
     """
 
+
+
+class OrphanedPayload(TypedDict):
+    """`worker.job.orphaned`: The job was cancelled, because it was to start `after`
+    the completion of another one, which has ended otherwise.
+    """
+
+    # The other job's integer id.
+    job_id: int
+    # How it has ended.
+    state: Literal["cancelled", "discarded"]
 
 
 class EndedPayload(TypedDict):
@@ -1136,10 +1162,41 @@ class MinimalJobAnswer(TypedDict):
     data: MinimalJob
 
 
-class BatchAnswer(TypedDict):
+class _After(TypedDict):
+    # Ids of jobs of yours, or `key:KEY`: the job that holds this idempotency key
+    # when the call is made. Final ones count too.
+    jobs: List[Union[int, str]]
+
+
+class After(_After, total=False):
+    """Jobs to wait for."""
+
+    # `completed`: if one of the jobs is discarded or cancelled, this one is cancelled,
+    # and its log `worker.job.orphaned` names the other. `final`: it starts however
+    # they end.
+    on: Optional[Literal["completed", "final"]]
+
+
+class BatchThen(TypedDict):
+    """Jobs, and one that waits until all of them are final."""
+
+    jobs: List[JobRequest]
+    # A one-off job. Its body, if that is an object or absent, gets
+    # `"$batch": {"completed", "discarded", "cancelled", "failed_jobs"}`: how many of
+    # the jobs have ended how, and the ids of the first 100 that were discarded. Items
+    # whose key is held by an existing job count with that job.
+    then: JobRequest
+
+
+class _BatchAnswer(TypedDict):
+    data: List[Union[MinimalJob, JobRecord]]
+
+
+class BatchAnswer(_BatchAnswer, total=False):
     """The jobs of a batch under `data`, in the order sent."""
 
-    data: List[Union[MinimalJob, JobRecord]]
+    # The job that waits for the others, if the batch has one.
+    then: Union[MinimalJob, JobRecord]
 
 
 class _BatchOutcomesDataItem(TypedDict):
@@ -1152,10 +1209,15 @@ class BatchOutcomesDataItem(_BatchOutcomesDataItem, total=False):
     problem: Problem
 
 
-class BatchOutcomes(TypedDict):
+class _BatchOutcomes(TypedDict):
+    data: List[BatchOutcomesDataItem]
+
+
+class BatchOutcomes(_BatchOutcomes, total=False):
     """What became of each item of a batch, in the order sent."""
 
-    data: List[BatchOutcomesDataItem]
+    # The job that waits for the others, if the batch has one.
+    then: Union[MinimalJob, JobRecord]
 
 
 class JobList(TypedDict):
@@ -1331,9 +1393,10 @@ class JobDetailsAnswerData(TypedDict):
     revision: int
     # The latest, oldest first.
     attempts: List[AttemptSummary]
-    # When the next attempt is due; null when the job is executing or final.
+    # When the next attempt is due; null when the job is executing, final or waits for other jobs.
     next_attempt_at: Optional[Instant]
-    # The keys of the limits that hold the job back at this moment.
+    # What holds the job back at this moment: the keys of limits, and `job:ID` for
+    # the first hundred of the jobs that it is to start `after`.
     waiting_for: List[str]
     # The `job_id` of the job that this one repeats.
     rerun_of: Optional[int]
@@ -2153,6 +2216,7 @@ _ChangesOptional = TypedDict("_ChangesOptional", {
     "dialect": "Optional[Dialect]",
     "limits": "Optional[LimitKeys]",
     "completion": "Optional[Completion]",
+    "after": "Optional[After]",
     "auth": "Optional[Auth]",
     "expires_in": "Optional[Duration]",
     "catch_up": "Optional[Literal['one', 'none', 'all']]",
@@ -2195,7 +2259,7 @@ LimitKeys = List[str]
 JobState = Literal["available", "executing", "retryable", "completed", "cancelled", "discarded"]
 
 # One step in the life of a job. The `event` says what `payload` holds.
-LogRecord = Union[LogRecord1, LogRecord2, LogRecord3, LogRecord4, LogRecord5, LogRecord6, LogRecord7, LogRecord8, LogRecord9, LogRecord10]
+LogRecord = Union[LogRecord1, LogRecord2, LogRecord3, LogRecord4, LogRecord5, LogRecord6, LogRecord7, LogRecord8, LogRecord9, LogRecord10, LogRecord11]
 
 # The last response of the receiver; null if there was none.
 LastResponse = Optional[LastResponseValue]
