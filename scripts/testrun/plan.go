@@ -33,6 +33,7 @@ var plain = []string{
 	"test/browser",
 	"test/clients/clienttest",
 	"test/clients/google",
+	"test/clients/mcp",
 	"test/clients/python",
 	"test/clients/typescript",
 	"test/deploy",

@@ -22,6 +22,8 @@ var oneStore = []struct {
 		"APIRoute_OtherMethodsAre405WithAllow", "APIRoute_ProtocolErrorsAreProblems", "APIRoute_UnknownIs404WithAndWithoutAKey",
 		"API_BroadcastReturnsTheSameObject", "API_DocsAreAReadableReference", "API_DocumentIsValidAndComplete",
 		"API_EchoReturnsItsJSONBody", "API_PingReturnsPong",
+		"Agents_ConfusedCallsAreRefusedAndChangeNothing", "Agents_GuideShowsWhatHappens", "Agents_LargeRecordsAreShortened",
+		"Agents_RequestsAreCheckedBeforeTheProtocol", "Agents_SeeEveryToolAndNothingMore",
 		"AccountKey_InvalidFieldsAreRefused", "AccountKey_InvalidRestrictionsAreRefused", "Alert_RefusedWithPointersAndNothingStored",
 		"Args_FormsAreReadWithBracketNotation", "Args_FormsCarryKeysNamesAndRefusals", "Batch_RefusesWhatCantBeRead",
 		"Cancel_SeveralJobsRefusesAnInvalidListOfIDs", "Limits_HostIsReadAsInURLs", "Limits_RefusedBodies",
