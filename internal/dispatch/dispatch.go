@@ -100,8 +100,9 @@ type Dispatcher struct {
 
 	// Owned by the loop.
 	scan       scanState
-	hinted     byDue // hints kept for later
-	maxWaiting int   // limit of items in memory
+	hinted     byDue                   // items to be claimed later
+	kept       map[store.QueueKey]bool // those in hinted
+	maxWaiting int                     // limit of items in memory
 	confirming bool
 	held       heldItems
 	// unconfirmed items are due and must be confirmed first.
@@ -118,6 +119,7 @@ type Dispatcher struct {
 // New returns a Dispatcher. Pass the store's notices to Notice.
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
+		kept:   map[store.QueueKey]bool{},
 		Config: config, items: newRegistry(config.Node), limits: newLimitKeeper(), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
 		heartbeatNow: make(chan struct{}, 1), parkNow: make(chan struct{}, 1),
 	}

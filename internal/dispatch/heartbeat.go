@@ -16,6 +16,9 @@ const (
 	claimHeadStart = 30 * time.Millisecond
 	headStartStep  = 25 * time.Millisecond
 	maxSteps       = 4
+	// shareSlot and shareBlock are how many due times and numbers share an assignment.
+	shareSlot  = 100 * time.Millisecond
+	shareBlock = 64
 )
 
 // heartbeat renews the node's lease until ctx ends.
@@ -83,8 +86,9 @@ func (d *Dispatcher) release(node int64, claims []store.Claim) {
 }
 
 // share returns how long this node leaves an item to others: 0 if the item is
-// assigned to this node. Items are assigned by a hash of their number, so that
-// nodes don't compete for the same ones.
+// assigned to this node. Items are assigned by a hash, so that nodes don't compete for the
+// same ones: of a slot of due times and a block of numbers, so that a node claims together
+// what was created together and is due together, while nodes divide a herd.
 func (d *Dispatcher) share(ref store.QueueKey, l lease) time.Duration {
 	n := len(l.nodes)
 	own := -1
@@ -96,7 +100,8 @@ func (d *Dispatcher) share(ref store.QueueKey, l lease) time.Duration {
 	if n < 2 || own < 0 {
 		return 0
 	}
-	taker := int((uint64(ref.Number)*0x9e3779b97f4a7c15>>33 + uint64(ref.Kind)) % uint64(n))
+	slot, block := uint64(ref.Due.UnixMicro()/shareSlot.Microseconds()), uint64(ref.Number)/shareBlock
+	taker := int(((slot*0xd1342543de82ef95+block*0x9e3779b97f4a7c15)>>33 + uint64(ref.Kind)) % uint64(n))
 	if taker == own {
 		return 0
 	}

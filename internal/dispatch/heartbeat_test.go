@@ -159,7 +159,7 @@ func TestShare_TakesOwnItemsAtOnceAndOthersAfterTheHeadStart(t *testing.T) {
 		sleep(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(5 * time.Second)
 		for n := range int64(300) {
-			b.queue.add(ref(n+1, 1, 1, due))
+			b.queue.add(ref(n*shareBlock+1, 1, 1, due))
 		}
 		sleep(t.Context(), 5*time.Second+claimHeadStart/2)
 		own := len(b.firings())
@@ -169,6 +169,61 @@ func TestShare_TakesOwnItemsAtOnceAndOthersAfterTheHeadStart(t *testing.T) {
 		sleep(t.Context(), 200*time.Millisecond)
 		if all := len(b.firings()); all != 300 {
 			t.Errorf("%d of 300 items were fired, want all: the other nodes claimed none", all)
+		}
+	})
+}
+
+func TestShare_KeepsTogetherWhatIsDueAndCreatedTogether(t *testing.T) {
+	d, nodes := &Dispatcher{}, lease{node: 1, nodes: []int64{1, 2, 3, 4}}
+	begin := time.Unix(1_800_000_000, 0)
+	batches, own := 0, 0
+	for second := range 100 { // 100 items a second
+		for i := range 100 {
+			at := begin.Add(time.Duration(second)*time.Second + time.Duration(i)*10*time.Millisecond)
+			if mine := d.share(ref(int64(100*second+i), 1, 1, at), nodes) == 0; mine {
+				own++
+				if i == 0 || d.share(ref(int64(100*second+i-1), 1, 1, at.Add(-10*time.Millisecond)), nodes) != 0 {
+					batches++
+				}
+			}
+		}
+	}
+	if own < 2200 || own > 2800 {
+		t.Errorf("%d of 10,000 items are this node's, want about a quarter", own)
+	}
+	if own/batches < 7 {
+		t.Errorf("%d items in %d batches, want about ten in each", own, batches)
+	}
+	herd := 0
+	for n := range int64(10_000) {
+		if d.share(ref(n, 1, 1, begin), nodes) == 0 {
+			herd++
+		}
+	}
+	if herd < 2000 || herd > 3000 {
+		t.Errorf("%d of a herd of 10,000 items are this node's, want about a quarter", herd)
+	}
+}
+
+func TestScan_LeavesToOtherNodesWhatThisOneStoredForThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 1000, nil)
+		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
+		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		due := b.queue.Now().Add(5 * time.Second)
+		var items []store.QueueKey
+		for n := range int64(200) {
+			items = append(items, ref(n*shareBlock+1, 1, 1, due))
+		}
+		b.queue.add(items...)
+		b.Notice(store.Notice{Items: items})
+		sleep(t.Context(), 5*time.Second+claimHeadStart/2)
+		if own := len(b.firings()); own < 70 || own > 130 {
+			t.Errorf("%d of 200 items were fired in time, want about half: the others are another node's", own)
+		}
+		sleep(t.Context(), 300*time.Millisecond)
+		if all := len(b.firings()); all != 200 {
+			t.Errorf("%d of 200 items were fired, want all: the other node claimed none", all)
 		}
 	})
 }

@@ -14,6 +14,12 @@ const (
 	// claimed together.
 	horizon = 100 * time.Millisecond
 	lead    = 60 * time.Millisecond
+	// readAhead is how far several nodes read the queue ahead: most of what they read is
+	// assigned to others, so they read larger pieces, and less often.
+	readAhead = 4 * horizon
+	// keepStored is how long before its due time an item is claimed by the node that
+	// stored it: the node that it is assigned to might hear of it too late.
+	keepStored = 2 * horizon
 	// A claim made more than ClaimAhead before its start would count as started.
 	_ = uint64(store.ClaimAhead - 2*horizon)
 	// peekLimit is how many queue keys one read returns at most.
@@ -64,13 +70,17 @@ type peekOf struct {
 	lane   laneID
 }
 
-// admitHint takes in the key of an item that was just stored.
+// admitHint takes in the key of an item that was just stored. What is assigned to another
+// node is left to it, if that hears of it in time.
 func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
+	lease := d.items.nodes()
+	others, ahead := d.share(ref, lease), ref.Due.Sub(now)
 	switch {
-	case ref.Due.Sub(now) <= horizon && !d.full():
+	case (ahead <= horizon || others > 0 && ahead <= keepStored) && !d.full():
 		d.admit(ref)
-	case ref.Due.Sub(now) <= keepHints && len(d.hinted) < maxHints:
-		heap.Push(&d.hinted, &entry{ref: ref})
+	case others > 0 && ahead > keepStored && !lease.notificationsDown:
+		d.rescanAt(ref.Due.Add(others), ref.Due)
+	case ahead <= keepHints && d.keep(ref):
 	case ref.Due.Before(d.scan.cursor.Due):
 		// It lies behind the cursor, and there is no room for it now.
 		d.scan.cursor = store.QueueKey{Due: ref.Due.Add(-time.Microsecond)}
@@ -80,6 +90,19 @@ func (d *Dispatcher) admitHint(ref store.QueueKey, now time.Time) {
 	}
 }
 
+// keep keeps the key of an item until it is time to claim it, if there is room.
+func (d *Dispatcher) keep(ref store.QueueKey) bool {
+	if d.kept[ref] {
+		return true
+	}
+	if len(d.hinted) >= maxHints {
+		return false
+	}
+	d.kept[ref] = true
+	heap.Push(&d.hinted, &entry{ref: ref})
+	return true
+}
+
 // admitHinted admits kept hints that must be claimed by now, and with them
 // those up to the horizon, so that one claim takes them all.
 func (d *Dispatcher) admitHinted(now time.Time) {
@@ -87,7 +110,9 @@ func (d *Dispatcher) admitHinted(now time.Time) {
 		return
 	}
 	for len(d.hinted) > 0 && d.hinted[0].ref.Due.Sub(now) <= horizon {
-		d.admit(heap.Pop(&d.hinted).(*entry).ref)
+		ref := heap.Pop(&d.hinted).(*entry).ref
+		delete(d.kept, ref)
+		d.admit(ref)
 	}
 }
 
@@ -110,11 +135,20 @@ func (d *Dispatcher) admitPeeked(p *peekResult, now time.Time) {
 			d.readToEnd(p, now)
 			return
 		}
-		switch others := ref.Due.Add(d.share(ref, lease)); {
-		case others.Equal(ref.Due), !others.After(now) && d.idle(ref.Kind):
+		others := ref.Due.Add(d.share(ref, lease))
+		switch assigned := others.Equal(ref.Due); {
+		case assigned && ref.Due.Sub(now) > horizon:
+			if !d.keep(ref) {
+				d.scan.next = earlier(d.scan.next, ref.Due.Add(-lead))
+				d.readToEnd(p, now)
+				return
+			}
+		case assigned, !others.After(now) && d.idle(ref.Kind):
 			d.admit(ref)
 		case others.After(now):
 			d.rescanAt(others, ref.Due)
+		default: // no node has had room for it yet
+			d.rescanAt(now.Add(horizon), ref.Due)
 		}
 		if !p.refill && after(ref, d.scan.cursor) {
 			d.scan.cursor = ref
@@ -256,6 +290,9 @@ func (d *Dispatcher) startPeek(of peekOf, now time.Time) {
 	}
 	d.scan.running, d.scan.refilled = true, of.refill
 	until := now.Add(horizon)
+	if !of.refill && len(d.items.nodes().nodes) > 1 {
+		until = now.Add(readAhead)
+	}
 	d.tasks.Go(func() {
 		refs, err := d.Queue.QueuePeek(context.Background(), of.from, until, peekLimit)
 		d.inbox.post(func(n *news) { n.peeked = &peekResult{of, refs, until, err} })

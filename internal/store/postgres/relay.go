@@ -40,6 +40,20 @@ func (s *Store) ListenerAdd(ctx context.Context, l store.Listener, most int) (ad
 
 // ListenerSync implements store.Relay.
 func (s *Store) ListenerSync(ctx context.Context, node int64, mine []store.Listener) (others []store.Listener, err error) {
+	if len(mine) == 0 { // as a rule there is nothing to write
+		used := false
+		err := s.read(ctx, query{
+			sql:   `SELECT WHERE EXISTS (SELECT FROM listeners) OR EXISTS (SELECT FROM listener_requests)`,
+			start: func() { used = false },
+			row: func(pgx.Rows) error {
+				used = true
+				return nil
+			},
+		})
+		if err != nil || !used {
+			return nil, err
+		}
+	}
 	err = s.write(ctx, func(t *tx) error {
 		others = nil
 		return t.commit(

@@ -63,9 +63,13 @@ func (t *tx) commit(queries ...query) error { return t.send(queries, true) }
 func (t *tx) send(queries []query, commit bool) error {
 	batch := &pgx.Batch{}
 	skip := 0
+	// A read in one round trip is one transaction as it is: it ends with the Sync.
+	bare := commit && !t.begun && !t.acks && !t.store.pooled
 	if !t.begun {
-		batch.Queue(`BEGIN`)
-		skip = 1
+		if !bare {
+			batch.Queue(`BEGIN`)
+			skip++
+		}
 		if t.store.pooled {
 			batch.Queue(setStatements[t.class])
 			skip++
@@ -80,7 +84,7 @@ func (t *tx) send(queries []query, commit bool) error {
 	for _, q := range queries {
 		batch.Queue(q.sql, q.args...)
 	}
-	if commit {
+	if commit && !bare {
 		batch.Queue(`COMMIT`)
 	}
 	if !t.begun {
@@ -89,7 +93,7 @@ func (t *tx) send(queries []query, commit bool) error {
 	t.begun = true
 	results := t.conn.SendBatch(t.ctx, batch)
 	err := t.receive(results, skip, queries)
-	if err == nil && commit {
+	if err == nil && commit && !bare {
 		err = t.committed(results)
 	}
 	if closed := results.Close(); err == nil && !t.ended {
