@@ -41,7 +41,7 @@ func listenGoogle(c Config) (*googleServer, error) {
 // serves makes the server.
 func (g *googleServer) serves(n *Node, api *httpapi.Server) {
 	c := n.config
-	handler := api.Foreign(google.New(google.Config{Service: n.service, AppEngine: c.AppEngineURL}), google.Names()...)
+	handler := api.Foreign(google.New(google.Config{Service: n.service, AppEngine: c.AppEngineURL, Key: c.GoogleKey}), google.Names()...)
 	g.server = edge.NewMultiplexed(edge.MultiplexedConfig{
 		Handler: edge.CountHops(handler), Refuse: google.Refuse, Policy: &edge.Policy{Proxies: c.TrustedProxies},
 		MaxConnections: maxConnections(c), Certificate: g.certificate, Log: c.Log,

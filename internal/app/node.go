@@ -54,9 +54,11 @@ type Config struct {
 	// AppEngineURL, nil for none.
 	GoogleListen, GoogleTLSCert, GoogleTLSKey string
 	AppEngineURL                              *url.URL
-	DatabaseURL                               string
-	PublicAPIKey                              string
-	AllowPrivateTargets                       bool
+	// GoogleKey is the key of calls of these APIs by gRPC without one; "" refuses them.
+	GoogleKey           string
+	DatabaseURL         string
+	PublicAPIKey        string
+	AllowPrivateTargets bool
 	// AllowHTTPTargets permits targets and receivers with URLs of http.
 	AllowHTTPTargets bool
 	// PreferHTTP2 speaks HTTP/2 to targets that offer it beside HTTP/1.1.

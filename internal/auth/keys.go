@@ -160,5 +160,23 @@ func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec
 	return key, k, s.KeyInsert(ctx, k)
 }
 
+// EnsureKey gives an account the key that is named with full access, unless it has one of
+// that name. It is for a service that only this machine reaches: others may know the key.
+func EnsureKey(ctx context.Context, s store.Accounts, account int64, key, name string, now time.Time) error {
+	keys, err := s.KeyList(ctx, account)
+	if err != nil {
+		return err
+	}
+	hash := hashKey(key)
+	for _, k := range keys {
+		if equal(k.Hash, hash) && k.RevokedAt.IsZero() {
+			return nil
+		}
+	}
+	return s.KeyInsert(ctx, &identity.Key{
+		ID: job.NewID(now), Account: account, Name: name, Prefix: key[:shownPrefix], Hash: hash, CreatedAt: now, Scope: identity.ScopeAdmin,
+	})
+}
+
 // equal compares a and b in constant time.
 func equal(a, b []byte) bool { return subtle.ConstantTimeCompare(a, b) == 1 }

@@ -20,6 +20,7 @@ import (
 // commands is the command line's grammar.
 type commands struct {
 	Serve      serveCommand      `cmd:"" help:"Run the service."`
+	Dev        devCommand        `cmd:"" help:"Run the service for development, on this machine only: every API, a temporary database, one key."`
 	Demo       demoCommand       `cmd:"" help:"Demonstrate the service with a temporary database and its own target. Takes about fifteen seconds."`
 	Bench      benchCommand      `cmd:"" help:"Benchmark the service on this machine with a temporary database and its own target."`
 	Accounts   accountsCommand   `cmd:"" help:"Create, show and delete accounts, also while the service runs."`

@@ -9,6 +9,7 @@ import (
 // examples are the examples in the help of each command.
 var examples = map[string]string{
 	"serve":                  "punctual serve --listen 0.0.0.0:8080 --public-url https://punctual.example.com",
+	"dev":                    "punctual dev --keep .punctual",
 	"demo":                   "punctual demo",
 	"bench":                  "punctual bench --quick",
 	"accounts create":        "punctual accounts create ann@example.com --json",

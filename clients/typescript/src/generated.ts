@@ -290,7 +290,11 @@ export interface JobRequest {
  * have that API's header fields and signature beside the service's own.
  */
 export interface Dialect {
-  api: "qstash";
+  /**
+   * The API: the QStash-compatible one, or those of Cloud Tasks and Cloud
+   * Scheduler.
+   */
+  api: "qstash" | "cloud_tasks" | "cloud_scheduler";
   /** The job that is created after each attempt, with its outcome as the body. */
   callback?: FollowUp;
   /** The job that is created when the job is discarded. */
@@ -311,6 +315,19 @@ export interface Dialect {
   source?: DialectText;
   /** Whether the failed job has been taken out of the dead letter queue. */
   archived?: boolean;
+  /** The name of the task or the Scheduler job. */
+  name?: string;
+  /** How often the job is attempted, in place of `retries`; -1 for no bound. */
+  max_attempts?: number;
+  /**
+   * For how many seconds from its first attempt the job is retried at least,
+   * however many attempts that takes.
+   */
+  retry_for?: number;
+  /** What that API shows of the job beyond its fields. */
+  view?: {
+    [name: string]: unknown;
+  };
 }
 
 /** A text of a compatible API that the service keeps with a job and returns there unchanged. */

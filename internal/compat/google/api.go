@@ -21,6 +21,10 @@ type Config struct {
 	// AppEngine is where App Engine targets are: relative URIs are appended to it. Nil
 	// refuses them.
 	AppEngine *url.URL
+	// Key is the key of calls by gRPC without one, for development; "" refuses them. No
+	// page in a browser can make such calls: they have neither HTTP/2 without TLS nor
+	// trailers.
+	Key string
 }
 
 // API is the Google-compatible API.
@@ -84,6 +88,9 @@ const unknown = "google"
 // Find implements httpapi.Foreign.
 func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 	if isRPC(r) {
+		if a.Key != "" && r.ProtoMajor == 2 && r.Header.Get("Authorization") == "" {
+			r.Header.Set("Authorization", "Bearer "+a.Key)
+		}
 		m := a.methods[r.URL.Path]
 		if m == nil || r.Method != http.MethodPost {
 			return httpapi.ForeignRoute{Name: unknown, Serve: func(*httpapi.ForeignCall) error {

@@ -1,8 +1,12 @@
 package google
 
 import (
+	"bufio"
 	"os"
+	"os/exec"
 	"regexp"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/clients/clienttest"
@@ -35,5 +39,50 @@ func TestGoClients(t *testing.T) {
 				t.Errorf("the service ended with status %d", code)
 			}
 		})
+	}
+}
+
+// TestDev runs some of the tests against punctual dev, with what it prints.
+func TestDev(t *testing.T) {
+	t.Parallel()
+	dev := exec.CommandContext(t.Context(), harness.Binary(t), "dev", "--listen", "127.0.0.1:0", "--google-listen", "127.0.0.1:0", "--keep", t.TempDir())
+	dev.Cancel = func() error { return dev.Process.Signal(syscall.SIGTERM) }
+	out, err := dev.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.Start(); err != nil {
+		t.Fatal(err)
+	}
+	printed := map[string]string{}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && !strings.HasPrefix(lines.Text(), "listening on ") {
+		if name, value, ok := strings.Cut(strings.TrimPrefix(lines.Text(), "export "), "="); ok {
+			printed[name] = strings.Trim(value, "'")
+		}
+	}
+	clienttest.Run(t, "gcloud", []string{
+		"PUNCTUAL_TEST_GOOGLE=" + printed["CLOUD_TASKS_EMULATOR_HOST"], "PUNCTUAL_TEST_KEY=" + printed["PUNCTUAL_API_KEY"], "PUNCTUAL_TEST_KEYLESS=1",
+		"PUNCTUAL_TEST_APP_ENGINE=" + ports.Free(t),
+	}, "go", "test", "-count=1", "-run", "^(TestTaskFields|TestRetries|TestWithoutAKey)$", "./...")
+	for name, want := range map[string]string{"PUNCTUAL_URL": "http://127.0.0.1:", "QSTASH_URL": "http://127.0.0.1:", "QSTASH_TOKEN": "ey", "QSTASH_CURRENT_SIGNING_KEY": "sig_"} {
+		if !strings.HasPrefix(printed[name], want) {
+			t.Errorf("%s is %q, want %s…", name, printed[name], want)
+		}
+	}
+	if err := dev.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := dev.Wait(); err != nil {
+		t.Errorf("punctual dev ended with %v", err)
+	}
+}
+
+func TestDev_ServesThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--listen", "--google-listen"} {
+		if r := harness.Command(t, nil, "dev", flag, "0.0.0.0:0"); r.Code == 0 || !strings.Contains(r.Stderr, "is not an address of this machine only") {
+			t.Errorf("%s: status %d, %s", flag, r.Code, r.Stderr)
+		}
 	}
 }

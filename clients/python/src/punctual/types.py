@@ -61,7 +61,9 @@ class JobRequest(_JobRequestOptional):
 
 
 class _Dialect(TypedDict):
-    api: Literal["qstash"]
+    # The API: the QStash-compatible one, or those of Cloud Tasks and Cloud
+    # Scheduler.
+    api: Literal["qstash", "cloud_tasks", "cloud_scheduler"]
 
 
 class Dialect(_Dialect, total=False):
@@ -89,6 +91,15 @@ class Dialect(_Dialect, total=False):
     source: DialectText
     # Whether the failed job has been taken out of the dead letter queue.
     archived: bool
+    # The name of the task or the Scheduler job.
+    name: str
+    # How often the job is attempted, in place of `retries`; -1 for no bound.
+    max_attempts: int
+    # For how many seconds from its first attempt the job is retried at least,
+    # however many attempts that takes.
+    retry_for: float
+    # What that API shows of the job beyond its fields.
+    view: Dict[str, Any]
 
 
 class _FollowUp(TypedDict):

@@ -7,6 +7,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	cloudtasks "cloud.google.com/go/cloudtasks/apiv2"
+	pb "cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // engineRequests are the requests to App Engine targets, by path.
@@ -26,6 +33,24 @@ func TestMain(m *testing.M) {
 		}
 	}()
 	os.Exit(m.Run())
+}
+
+// TestWithoutAKey calls punctual dev as programs call emulators: without credentials.
+func TestWithoutAKey(t *testing.T) {
+	if os.Getenv("PUNCTUAL_TEST_KEYLESS") == "" {
+		want(t, "a call without a key", keyless(t), codes.Unauthenticated)
+		return
+	}
+	ok(t, "a call without a key", keyless(t))
+}
+
+func keyless(t *testing.T) error {
+	c, err := cloudtasks.NewClient(t.Context(), option.WithEndpoint(address), option.WithoutAuthentication(),
+		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
+	ok(t, "NewClient", err)
+	defer func() { _ = c.Close() }()
+	_, err = c.CreateQueue(t.Context(), &pb.CreateQueueRequest{Parent: location, Queue: &pb.Queue{Name: location + "/queues/keyless"}})
+	return err
 }
 
 // engineRequest returns the request that came to a path of the App Engine target.
