@@ -8,7 +8,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // earlier is what the headers of a retry say of the attempts before it.
@@ -94,7 +93,7 @@ func (a *jobAttempt) speakGoogle(request *execute.Request, d *job.Dialect) {
 // speakTask adds the fields of a task.
 func (a *jobAttempt) speakTask(d *job.Dialect, prefix string, add func(name, value string)) {
 	due := a.Item.Due
-	if own, held := store.OwnDue(due); held {
+	if own := a.Item.OwnDue; !own.IsZero() { // limits have held it
 		due = own
 	}
 	add(prefix+"QueueName", job.LastPart(d.Queue))

@@ -28,7 +28,7 @@ var dialects = []string{DialectQStash, DialectCloudTasks, DialectCloudScheduler}
 const (
 	MaxDialectText   = 255 // characters
 	MaxDialectLabels = 100
-	MaxDialectName   = 600     // characters
+	MaxDialectName   = 800     // characters
 	MaxDialectView   = 8 << 10 // bytes
 	// MaxAttempts bounds max_attempts; UnlimitedAttempts stands for no bound.
 	MaxAttempts       = 1_000_000

@@ -154,7 +154,7 @@ func (c *call) listFlow() error {
 	list := []flow{}
 	for _, record := range records {
 		name, ok := flowName(record.Key)
-		if !ok {
+		if !ok || record.Dialect != "" { // a queue of another API
 			continue
 		}
 		use, err := c.api.Service.Limit(ctx, c.Owner, record.Key)
