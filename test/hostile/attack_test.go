@@ -73,10 +73,11 @@ var kinds = []struct {
 	{"control", longWindow, controlAttacks},
 	{"listener", longWindow, listenerAttacks},
 	{"secret", longWindow, secretAttacks},
+	{"agent", shortWindow, agentAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 307
+const wantAttacks = 319
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where
