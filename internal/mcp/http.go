@@ -221,7 +221,7 @@ func (i *inside) Do(request *http.Request) (response *http.Response, err error) 
 	w := &recorder{header: http.Header{}, status: http.StatusOK}
 	defer func() {
 		if broken := recover(); broken != nil {
-			if broken != http.ErrAbortHandler { //nolint:errorlint // it is the value itself that is thrown
+			if broken != http.ErrAbortHandler {
 				panic(broken)
 			}
 			err = errors.New("the response was cut off")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -72,7 +73,7 @@ func New(config Config) *Server {
 		// The lists never change, and nothing is sent that was not asked for.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
 	})
-	s.sdk.AddReceivingMiddleware(refuseStreams)
+	s.sdk.AddReceivingMiddleware(refuseStreams, s.survive)
 	for i := range tools {
 		t := &tools[i]
 		s.sdk.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -105,6 +106,20 @@ func refuseStreams(next sdk.MethodHandler) sdk.MethodHandler {
 		if method == "subscriptions/listen" {
 			return nil, errNoStreams
 		}
+		return next(ctx, method, r)
+	}
+}
+
+// survive turns a panic into an error: the SDK handles messages in goroutines of its own,
+// where it would end the process.
+func (s *Server) survive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if broken := recover(); broken != nil {
+				s.Log.Error("panic in a tool", "method", method, "panic", broken, "stack", string(debug.Stack()))
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "something is wrong with the service; tell its operator"}
+			}
+		}()
 		return next(ctx, method, r)
 	}
 }

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -157,4 +160,34 @@ func TestGate_BoundsAnAccountAndAll(t *testing.T) {
 		leave()
 		second()
 	})
+}
+
+// A panic of a tool is an error of its call, and ends nothing else.
+func TestServer_SurvivesAPanic(t *testing.T) {
+	var log strings.Builder
+	s := New(Config{Version: "1", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	broken := answers(func(*http.Request) (int, string) { panic("broken") })
+	clientSide, serverSide := sdk.NewInMemoryTransports()
+	ctx := withConnection(t.Context(), &session{Server: s, api: broken})
+	served, err := s.sdk.Connect(ctx, serverSide, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), clientSide, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_job", Arguments: map[string]any{"job_id": 1}}); err == nil || !strings.Contains(err.Error(), "tell its operator") {
+			t.Errorf("the call ends with %v", err)
+		}
+	}
+	if len(s.calls.accounts) != 0 {
+		t.Error("the calls still have their places")
+	}
+	_ = client.Close()
+	_ = served.Wait()
+	if !strings.Contains(log.String(), "panic in a tool") {
+		t.Errorf("the log is %q", log.String())
+	}
 }
