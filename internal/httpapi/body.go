@@ -135,7 +135,9 @@ func (c *call) readAll(most int64) ([]byte, error) {
 	case err == nil:
 		return text, nil
 	case errors.As(err, &over):
-		c.Header().Set("Connection", "close")
+		if c.r.ProtoMajor < 2 { // other calls share a connection of HTTP/2
+			c.Header().Set("Connection", "close")
+		}
 		return nil, fault.New(fault.TooLarge, "the body must be at most "+strconv.FormatInt(most>>20, 10)+" MiB, after decoding")
 	case errors.As(err, &f):
 		return nil, f

@@ -24,6 +24,7 @@ const (
 	defaultDeadline = 10 * time.Minute
 	maxURL          = 2083 // characters
 	maxRelative     = 2083
+	maxBody         = 1 << 20 // bytes
 )
 
 // taskFields are the names of a task's fields by those of its job.
@@ -58,6 +59,9 @@ func methodName(name, field string) (string, error) {
 func (o *outgoing) describe(f *fields, field string) error {
 	if len(o.body) > 0 && (o.method == "get" || o.method == "delete") {
 		return invalid(field+".body", "HTTP request body only allowed for POST, PUT and PATCH requests.")
+	}
+	if len(o.body) > maxBody {
+		return invalid(field+".body", "the body may have 1 MiB")
 	}
 	f.text("url", o.url)
 	f.text("method", o.method)

@@ -42,6 +42,26 @@ func TestGoClients(t *testing.T) {
 	}
 }
 
+func TestNodeClients(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
+		}
+	}
+	if _, err := os.Stat("node/node_modules/.package-lock.json"); err != nil {
+		t.Log("node_modules is missing: running npm ci in test/clients/google/node")
+		clienttest.Run(t, "node", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	}
+	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("google-listen", "127.0.0.1:0"))
+	found := serving.FindStringSubmatch(service.Stdout())
+	if found == nil {
+		t.Fatalf("the service does not say where the APIs are:\n%s", service.Stdout())
+	}
+	env := []string{"PUNCTUAL_TEST_GOOGLE=" + found[1], "PUNCTUAL_TEST_KEY=" + service.Account(t).Key}
+	clienttest.Run(t, "node", env, "node", "--test", "clients.test.mjs")
+}
+
 // TestDev runs some of the tests against punctual dev, with what it prints.
 func TestDev(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func ok(t *testing.T, what string, err error) {
 // names are the names of codes in errors of REST.
 var names = map[codes.Code]string{
 	codes.AlreadyExists: "ALREADY_EXISTS", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.InvalidArgument: "INVALID_ARGUMENT",
-	codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED", codes.Unauthenticated: "UNAUTHENTICATED",
+	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED", codes.Unauthenticated: "UNAUTHENTICATED",
 }
 
 // want compares the code of an error, by gRPC or REST.

@@ -180,6 +180,21 @@ func TestTaskFields(t *testing.T) {
 	})
 }
 
+func TestMessagesAreBounded(t *testing.T) {
+	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
+		q := newQueue(t, c, &pb.Queue{})
+		for size, code := range map[int]codes.Code{1 << 20: codes.OK, 1<<20 + 1: codes.InvalidArgument, 3 << 20: codes.ResourceExhausted} {
+			task := httpTask(&pb.HttpRequest{Url: "https://example.com", Body: make([]byte, size)})
+			task.ScheduleTime = inAnHour()
+			_, err := c.CreateTask(t.Context(), &pb.CreateTaskRequest{Parent: q.Name, Task: task})
+			want(t, fmt.Sprint("a body of ", size, " bytes"), err, code)
+		}
+		// The connection goes on.
+		_, err := c.GetQueue(t.Context(), &pb.GetQueueRequest{Name: q.Name})
+		ok(t, "GetQueue", err)
+	})
+}
+
 func TestTaskRefusals(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
 		q := newQueue(t, c, &pb.Queue{})
