@@ -212,9 +212,11 @@ func (n *Node) newEdges() {
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
-	api.Mount(qstash.Prefix, qstash.New(qstash.Config{
+	messages := qstash.New(qstash.Config{
 		Service: n.service, Auth: n.auth, Concurrency: c.Concurrency, InUse: func() int { return int(n.dispatcher.InUse(store.KindJob)) },
-	}), qstash.Names()...)
+	})
+	api.Mount(qstash.Prefix, messages, qstash.Names()...)
+	api.Mount(qstash.LLMPrefix, messages)
 	agents := mcp.New(mcp.Config{Version: c.Version, Log: c.Log})
 	api.Mount(mcp.Path, mcp.NewHandler(agents, api, c.PublicURL), mcp.Path)
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))

@@ -86,3 +86,69 @@ func TestQStash_MessageIsSentSignedAndReported(t *testing.T) {
 		t.Error("the next key did not become the current one")
 	}
 }
+
+func TestQStash_TopicsSendToTheirEndpoints(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	one, two := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	endpoints := func(texts ...string) string { return `{"endpoints":[` + strings.Join(texts, ",") + `]}` }
+	named := func(name, url string) string { return `{"name":"` + name + `","url":"` + url + `"}` }
+	qstash(t, a, "POST", "/v2/topics/both/endpoints", endpoints(named("first", one.URL)), nil)
+	qstash(t, a, "POST", "/v2/topics/both/endpoints", endpoints(`{"url":"`+two.URL+`"}`, `{"url":"`+one.URL+`"}`), nil) // the second is there
+	topic := qstash(t, a, "GET", "/v2/topics/both", "", nil)
+	wantSame(t, "the endpoints", topic.Get("endpoints"), `[`+named("first", one.URL)+`,{"url":"`+two.URL+`"}]`)
+	if topic.Get("name").Str() != "both" || topic.Get("createdAt").Int() == 0 || topic.Get("updatedAt").Int() < topic.Get("createdAt").Int() {
+		t.Errorf("the topic is %s", topic)
+	}
+	wantSame(t, "the list", qstash(t, a, "GET", "/v2/topics", "", nil), `[`+string(topic)+`]`)
+
+	header := http.Header{"Upstash-Deduplication-Id": {"d"}, "Upstash-Retries": {"0"}}
+	sent := qstash(t, a, "POST", "/v2/publish/both", "hello", header).Items()
+	if len(sent) != 2 || sent[0].Get("url").Str() != one.URL || sent[1].Get("url").Str() != two.URL || sent[1].Get("messageId").Str() == "" {
+		t.Errorf("the messages are %s", sent)
+	}
+	for _, route := range []*harness.Route{one, two} {
+		if hit := route.Await(t, 1, soon)[0]; string(hit.Body) != "hello" || hit.Header.Get("Upstash-Signature") == "" {
+			t.Errorf("the request has %q, %v", hit.Body, hit.Header)
+		}
+	}
+	if again := qstash(t, a, "POST", "/v2/publish/both", "hello", header).Items(); len(again) != 2 || string(again[1].Get("deduplicated")) != "true" {
+		t.Errorf("the repeat is answered with %s", again)
+	}
+	message := qstash(t, a, "GET", "/v2/messages/"+sent[0].Get("messageId").Str(), "", nil)
+	wantSame(t, "topicName", message.Get("topicName"), `"both"`)
+
+	batch := qstash(t, a, "POST", "/v2/batch", `[{"destination":"both","body":"b"},{"destination":"`+one.URL+`","body":"c"},{"destination":"gone"}]`, nil).Items()
+	if len(batch) != 3 || len(batch[0].Items()) != 2 || batch[1].Get("messageId").Str() == "" || !strings.Contains(string(batch[2]), "topic gone not found") {
+		t.Errorf("the batch is answered with %s", batch)
+	}
+	schedule := qstash(t, a, "POST", "/v2/schedules/both", "s", http.Header{"Upstash-Cron": {"0 9 * * *"}}).Get("scheduleId").Str()
+	wantSame(t, "the destination", qstash(t, a, "GET", "/v2/schedules/"+schedule, "", nil).Get("destination"), `"both"`)
+	qstash(t, a, "DELETE", "/v2/schedules/"+schedule, "", nil)
+
+	qstash(t, a, "DELETE", "/v2/topics/both/endpoints", endpoints(`{"name":"first"}`), nil)
+	wantSame(t, "the endpoints that remain", qstash(t, a, "GET", "/v2/topics/both", "", nil).Get("endpoints"), `[{"url":"`+two.URL+`"}]`)
+	qstash(t, a, "DELETE", "/v2/topics/both/endpoints", endpoints(`{"url":"`+two.URL+`"}`), nil)
+	wantSame(t, "the list without topics", qstash(t, a, "GET", "/v2/topics", "", nil), `[]`)
+}
+
+func TestQStash_ProvidersAreRefusedByName(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	for _, path := range []string{"/llm/v1/chat/completions", "/v2/publish/api/llm"} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", a.Client.Service.URL()+path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+a.Key)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "language models") {
+			t.Errorf("%s: %d %s %v", path, response.StatusCode, text, err)
+		}
+	}
+}

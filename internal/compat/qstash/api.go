@@ -19,6 +19,10 @@ import (
 // Prefix begins all paths of the API.
 const Prefix = "/v2/"
 
+// LLMPrefix begins the paths at which that API calls language models itself. They are
+// refused.
+const LLMPrefix = "/llm/"
+
 // Config configures an API.
 type Config struct {
 	Service *service.Service
@@ -75,6 +79,9 @@ var routes = []route{
 	{path: "queues", methods: map[string]handler{"GET": (*call).listQueues, "POST": (*call).putQueue}},
 	{path: "queues/{}", methods: map[string]handler{"GET": (*call).getQueue, "DELETE": (*call).deleteQueue}},
 	{path: "queues/{}/{}", methods: map[string]handler{"POST": (*call).changeQueue}},
+	{path: "topics", methods: map[string]handler{"GET": (*call).listTopics}},
+	{path: "topics/{}", methods: map[string]handler{"GET": (*call).getTopic, "DELETE": (*call).deleteTopic}},
+	{path: "topics/{}/endpoints", methods: map[string]handler{"POST": (*call).addEndpoints, "DELETE": (*call).removeEndpoints}},
 	{path: "flowControl", methods: map[string]handler{"GET": (*call).listFlow}},
 	{path: "flowControl/{...}", methods: map[string]handler{"GET": (*call).getFlow, "POST": (*call).changeFlow}},
 	{path: "globalParallelism", methods: map[string]handler{"GET": (*call).globalParallelism}},
@@ -94,6 +101,9 @@ func Names() []string {
 // Find implements httpapi.Foreign.
 func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 	a.authorize(r)
+	if strings.HasPrefix(r.URL.Path, LLMPrefix) {
+		return httpapi.ForeignRoute{Name: Prefix, Serve: func(*httpapi.ForeignCall) error { return noProvider(providers["llm"]) }}
+	}
 	path := strings.TrimPrefix(r.URL.EscapedPath(), Prefix)
 	for _, route := range routes {
 		values, ok := route.match(path)

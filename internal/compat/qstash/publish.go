@@ -2,8 +2,10 @@ package qstash
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,12 +62,17 @@ func readDestination(text string) (destination, error) {
 		if what == "" {
 			what = provider
 		}
-		return destination{}, bad("the provider for " + what + " is not available here; publish to the provider's own URL, with its key in Upstash-Forward-Authorization")
+		return destination{}, noProvider(what)
 	}
 	if strings.Contains(name, "/") || strings.Contains(name, ":") || name == "" {
 		return destination{}, bad("invalid destination url: " + strconv.Quote(name) + " must begin with https:// or http://, or be the name of a URL group")
 	}
 	return destination{group: name}, nil
+}
+
+// noProvider returns the fault for what that API has other services do.
+func noProvider(what string) error {
+	return bad("the provider for " + what + " is not available here; publish to the provider's own URL, with its key in Upstash-Forward-Authorization")
 }
 
 // message is a message to be stored.
@@ -87,18 +94,27 @@ func (m *message) prepare() error {
 func (m *message) dialect(callerIP string) *job.Dialect {
 	return &job.Dialect{
 		API: job.DialectQStash, Callback: m.Callback, FailureCallback: m.Failure, Labels: m.Labels, CallerIP: callerIP,
-		FlowControl: m.FlowControl, Queue: m.Queue,
+		FlowControl: m.FlowControl, Queue: m.Queue, Group: m.to.group,
 	}
 }
 
 // create returns the body of the create request for the message.
 func (m *message) create(callerIP string) rawjson.Value {
 	f := make(fields, 0, 16)
-	f.text("url", m.to.url)
+	m.to.add(&f)
 	m.describe(&f, callerIP)
 	f.timing(m.Options)
-	f.dedup(m.Options, m.to.url, m.body)
+	f.dedup(m.Options, m.to.url+m.to.group, m.body)
 	return rawjson.Object(f)
+}
+
+// add adds the field of a destination.
+func (d destination) add(f *fields) {
+	if d.group != "" {
+		f.text("group", d.group)
+	} else {
+		f.text("url", d.url)
+	}
 }
 
 // describe adds what messages and schedules have in common.
@@ -159,7 +175,11 @@ func (c *call) store(m *message) error {
 		return c.storeSchedule(m)
 	}
 	if m.to.group != "" {
-		return c.unknownGroup(m)
+		all, err := c.publishToGroup(m)
+		if err != nil {
+			return err
+		}
+		return c.writeRaw(appendAll(nil, all))
 	}
 	if err := c.define(m.Options); err != nil {
 		return err
@@ -240,52 +260,88 @@ func readItem(item *batchItem) (*message, error) {
 	return m, m.prepare()
 }
 
+// storeBatch stores the messages of a batch. Those for URLs are stored in one transaction,
+// and then those for each group in another.
 func (c *call) storeBatch(items []batchItem) error {
-	results := make([]published, len(items))
-	creates := make([]service.BatchItem, len(items))
+	results := make([][]published, len(items))
+	groups := map[int]*message{}
+	var creates []service.BatchItem
+	var places []int // of creates among the items
 	ip := c.callerIP()
 	for i := range items {
 		m, err := readItem(&items[i])
-		if err == nil && (m.to.group != "" || m.Cron != "") {
-			err = c.unknownGroup(m)
+		if err == nil && m.Cron != "" {
+			err = bad("a schedule can't be created in a batch; leave out Upstash-Cron")
+		}
+		if err == nil && m.to.group != "" {
+			groups[i] = m
+			continue
 		}
 		if err == nil {
 			err = c.define(m.Options)
 		}
 		if err != nil {
-			creates[i].Err = err
+			results[i] = []published{{Error: err.Error()}}
 			continue
 		}
-		results[i].URL, creates[i].Body = m.to.url, m.create(ip)
+		results[i] = []published{{URL: m.to.url}}
+		creates, places = append(creates, service.BatchItem{Body: m.create(ip)}), append(places, i)
 	}
-	b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
-	if err != nil {
-		return err
-	}
-	stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
-	if err != nil {
-		return err
-	}
-	for i, result := range stored {
-		if result.Err != nil {
-			results[i] = published{Error: result.Err.Error()}
-			continue
+	if len(creates) > 0 {
+		b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
+		if err != nil {
+			return err
 		}
-		results[i].MessageID, results[i].Deduplicated = lifecycle.MessageID(result.Job.ID), result.Conflict
+		stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
+		if err != nil {
+			return err
+		}
+		for k, result := range stored {
+			one := &results[places[k]][0]
+			if result.Err != nil {
+				*one = published{Error: result.Err.Error()}
+				continue
+			}
+			one.MessageID, one.Deduplicated = lifecycle.MessageID(result.Job.ID), result.Conflict
+		}
 	}
+	c.storeGroups(groups, results, len(creates))
 	body := []byte{'['}
 	for i := range results {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = appendPublished(body, &results[i])
+		if groups[i] != nil {
+			body = appendAll(body, results[i])
+		} else {
+			body = appendPublished(body, &results[i][0])
+		}
 	}
 	return c.writeRaw(append(body, ']'))
 }
 
-// unknownGroup returns the fault for a destination that is no URL.
-func (c *call) unknownGroup(m *message) error {
-	return fault.New(fault.NotFound, "topic "+m.to.group+" not found")
+// storeGroups stores the messages of a batch that are for groups. messages is how many
+// others it has: they are as many together as a batch without groups can have.
+func (c *call) storeGroups(groups map[int]*message, results [][]published, messages int) {
+	for _, i := range slices.Sorted(maps.Keys(groups)) {
+		m := groups[i]
+		g, err := c.topic(c.Request.Context(), m.to.group)
+		if err == nil {
+			if messages += len(g.TargetList()); messages > service.MaxBatch {
+				err = bad("a batch must have at most " + strconv.Itoa(service.MaxBatch) + " messages, with one for each endpoint of its topics")
+			}
+		}
+		if err == nil {
+			results[i], err = c.publishToGroup(m)
+		}
+		if err != nil {
+			text := "the message could not be stored; try again shortly"
+			if fault.CodeOf(err) != fault.Internal {
+				text = err.Error()
+			}
+			results[i] = []published{{Error: text}}
+		}
+	}
 }
 
 func (c *call) enqueue() error {

@@ -17,7 +17,7 @@ import (
 // create returns the body of the request that creates or replaces a schedule.
 func (m *message) schedule(callerIP string) rawjson.Value {
 	f := make(fields, 0, 16)
-	f.text("url", m.to.url)
+	m.to.add(&f)
 	m.describe(&f, callerIP)
 	expression, zone := m.Cron, ""
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
@@ -49,7 +49,9 @@ func (c *call) storeSchedule(m *message) error {
 		return bad("invalid schedule id: it may contain alphanumeric characters, hyphens, periods and underscores only")
 	}
 	if m.to.group != "" {
-		return c.unknownGroup(m)
+		if _, err := c.topic(c.Request.Context(), m.to.group); err != nil {
+			return err
+		}
 	}
 	if err := c.define(m.Options); err != nil {
 		return err
