@@ -52,6 +52,9 @@ type APIKey struct {
 	ExpiresAt  *Time    `json:"expires_at"`
 	LastUsedAt *Time    `json:"last_used_at"`
 	RevokedAt  *Time    `json:"revoked_at"`
+	// CreatedBy is the email of the person, or the prefix of the key, that made the key;
+	// nil for the command line, and if it isn't known.
+	CreatedBy *string `json:"created_by"`
 	// Key is the key itself. Only CreateKey returns it.
 	Key string `json:"key"`
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/mailaddress"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -73,6 +74,15 @@ func (n *Node) mailer() attempt.Mailer {
 		return nil
 	}
 	return n.consent
+}
+
+// mailInvitation returns what sends invitations to accounts; nil if the service sends no
+// e-mails.
+func (n *Node) mailInvitation() func(context.Context, job.Owner, mailaddress.Address, string) {
+	if n.consent == nil {
+		return nil
+	}
+	return n.consent.Invite
 }
 
 // newAlerts makes what serves clients' calls about alerts.

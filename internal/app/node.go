@@ -150,6 +150,7 @@ type Node struct {
 	operating  *operation.Worker
 	releasing  *release.Worker
 	people     *auth.People
+	members    *auth.Members
 	server     *edge.Server
 	listener   net.Listener
 	operations *operations   // nil when they are served with everything else

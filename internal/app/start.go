@@ -114,6 +114,9 @@ func (n *Node) newAccounts(ctx context.Context) (err error) {
 	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
 		return err
 	}
+	if err := n.store.AccountsAdopt(ctx, auth.PublicEmail); err != nil {
+		return fmt.Errorf("storing the owners of accounts that have none: %w", err)
+	}
 	n.stats = stats.New(stats.Config{Store: n.store, Now: n.store.Now, Log: c.Log, Enter: n.clients.Enter})
 	return nil
 }
@@ -191,6 +194,9 @@ func (n *Node) newService() {
 		Secrets:  n.vault, Sealer: secret.Sealer{Keys: n.keys}, Audit: n.audit,
 	})
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
+	n.members = auth.NewMembers(auth.MembersConfig{
+		Store: n.store, Now: n.store.Now, PublicURL: c.PublicURL, Mail: n.mailInvitation(), Log: c.Log, Audit: n.audit,
+	})
 	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
 }
 
@@ -202,13 +208,13 @@ func (n *Node) newEdges() {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts()
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Secrets: n.vault, Issuer: n.issuer, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Members: n.members, Secrets: n.vault, Issuer: n.issuer, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,
 		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
+		Service: n.service, People: n.people, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})

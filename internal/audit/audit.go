@@ -40,6 +40,13 @@ const (
 	AccountDeleted      = "account.deleted"
 	OperatorChanged     = "account.operator"
 	InviteCreated       = "invite.created"
+	// Persons in an account.
+	MemberInvited       = "member.invited"
+	MemberJoined        = "member.joined"
+	MemberChanged       = "member.changed"
+	MemberRemoved       = "member.removed"
+	MemberLeft          = "member.left"
+	InvitationWithdrawn = "member.invitation_withdrawn"
 	// Operators' actions on accounts and targets.
 	AccountLimited   = "account.limited"
 	AccountSuspended = "account.suspended"
@@ -51,7 +58,7 @@ const (
 // The kinds of actors.
 const (
 	ByKey      = "key"      // a call of the API; the name is the key's prefix
-	BySession  = "session"  // the account's person in the dashboard
+	BySession  = "session"  // a person in the dashboard; the name is the email
 	ByCommand  = "cli"      // the command line on the service's machine
 	ByOperator = "operator" // an operator in the dashboard; the name is the email
 	ByNobody   = "nobody"   // whoever tried to sign in, or anyone in the public account

@@ -63,8 +63,9 @@ type Caller struct {
 	Key    uuid.UUID // the key's ID; uuid.Nil for the public key
 	Public bool      // the key is the shared public key
 	Scope  identity.Scope
-	Name   string // the key's name; "" for the public key
-	Prefix string // the first characters of the key; "" for the public key
+	Role   identity.Role // what the key permits, as a person's role
+	Name   string        // the key's name; "" for the public key
+	Prefix string        // the first characters of the key; "" for the public key
 
 	expires  time.Time // zero: never
 	networks []netip.Prefix
@@ -101,7 +102,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, header string, from ne
 	}
 	hash := hashKey(key)
 	if a.public != nil && equal(hash, a.publicHash) {
-		return Caller{Owner: a.public.Owner, Public: true, Scope: identity.ScopeJobs}, nil
+		return Caller{Owner: a.public.Owner, Public: true, Scope: identity.ScopeJobs, Role: identity.RoleEditor}, nil
 	}
 	c, err := a.callers.get(string(hash), a.Now(), func() (Caller, error) { return a.lookUp(ctx, hash) })
 	if err == nil {
@@ -134,7 +135,7 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the networks of key %s: %w", k.ID, err)
 	}
-	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Name: k.Name, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
+	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Role: k.Role(), Name: k.Name, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
 }
 
 func (a *Authenticator) noteUse(key uuid.UUID) {

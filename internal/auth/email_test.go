@@ -42,7 +42,7 @@ func TestSignIn_WithAnEmailThatIsNotInTheNormalForm(t *testing.T) {
 		if err := w.s.AccountInsert(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
-		w.wantCode("setting the password", SetPassword(t.Context(), w.s, a, password), 0)
+		w.wantCode("setting the password", SetPassword(t.Context(), w.s, &identity.Person{ID: a.ID, Email: email}, password), 0)
 		_, err := w.signIn(email, password, home)
 		w.wantCode(email, err, 0)
 		found, err := AccountByEmail(t.Context(), w.s, " "+email)

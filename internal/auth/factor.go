@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -21,11 +23,11 @@ const (
 	enrolWithin = time.Hour
 )
 
-// HasTOTP reports whether signing in to an account requires a code.
-func HasTOTP(a *identity.Account) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
+// HasTOTP reports whether signing in as a person requires a code.
+func HasTOTP(a *identity.Person) bool { return a.TOTP != nil && !a.TOTP.ConfirmedAt.IsZero() }
 
-// Enrolling reports whether an account's second factor awaits its first code.
-func Enrolling(a *identity.Account, now time.Time) bool {
+// Enrolling reports whether a person's second factor awaits its first code.
+func Enrolling(a *identity.Person, now time.Time) bool {
 	return a.TOTP != nil && a.TOTP.ConfirmedAt.IsZero() && now.Sub(a.TOTP.CreatedAt) < enrolWithin
 }
 
@@ -37,7 +39,7 @@ func notOn() error {
 	return fault.New(fault.Invalid, "the second factor is not switched on")
 }
 
-// attemptCode counts an attempt to enter an account's code. It is counted
+// attemptCode counts an attempt to enter a person's code. It is counted
 // separately from password attempts, because the right password resets those.
 func (p *People) attemptCode(email, address string) error {
 	now := p.Now()
@@ -53,19 +55,19 @@ func (p *People) attemptCode(email, address string) error {
 	return p.codes.allow(email, now)
 }
 
-// rightCode records that an account's right code was entered from an address.
+// rightCode records that a person's right code was entered from an address.
 func (p *People) rightCode(email, address string) {
 	p.codePairs.forget(pair(email, address))
 	p.codeHomes.add(pair(email, address))
 }
 
-// useCode consumes a code of an account's second factor, or a recovery code. For a
+// useCode consumes a code of a person's second factor, or a recovery code. For a
 // recovery code it returns how many are left, otherwise -1. It returns an
 // Unauthorized fault if the code is wrong or the second factor is not enabled.
-func (p *People) useCode(ctx context.Context, account int64, typed string) (left int, err error) {
+func (p *People) useCode(ctx context.Context, person uuid.UUID, typed string) (left int, err error) {
 	code := bareCode(typed)
 	now := p.Now()
-	err = p.Store.AccountTOTP(ctx, account, func(current *identity.TOTP) (*identity.TOTP, error) {
+	err = p.Store.PersonTOTP(ctx, person, func(current *identity.TOTP) (*identity.TOTP, error) {
 		left = -1
 		if current == nil || current.ConfirmedAt.IsZero() {
 			return nil, wrongCode()
@@ -97,7 +99,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 	if err != nil {
 		return "", err
 	}
-	a, err := p.Store.AccountOf(ctx, s.Account)
+	a, err := p.Store.PersonOf(ctx, s.Person)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +108,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 	}
 	left := -1
 	if HasTOTP(a) { // otherwise an operator just reset it
-		if left, err = p.useCode(ctx, a.Number, code); err != nil {
+		if left, err = p.useCode(ctx, a.ID, code); err != nil {
 			if fault.CodeOf(err) == fault.Unauthorized {
 				p.failed(ctx, a, a.Email, from.Address, audit.SignInFailed, "the password was right, the code was wrong")
 			}
@@ -121,18 +123,18 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 	if left >= 0 {
 		p.audit(ctx, a, from.Address, audit.RecoveryUsed, strconv.Itoa(left)+" recovery codes are left")
 	}
-	return p.begin(ctx, a.Owner, from)
+	return p.begin(ctx, a, from)
 }
 
-// confirmCode checks a code of an account's second factor before a change.
-func (p *People) confirmCode(ctx context.Context, a *identity.Account, code, address string) error {
+// confirmCode checks a code of a person's second factor before a change.
+func (p *People) confirmCode(ctx context.Context, a *identity.Person, code, address string) error {
 	if !HasTOTP(a) {
 		return notOn()
 	}
 	if err := p.attemptCode(a.Email, address); err != nil {
 		return err
 	}
-	left, err := p.useCode(ctx, a.Number, code)
+	left, err := p.useCode(ctx, a.ID, code)
 	if err != nil {
 		if fault.CodeOf(err) == fault.Unauthorized {
 			p.failed(ctx, a, a.Email, address, audit.PasswordFailed, "the code was wrong")
@@ -149,11 +151,11 @@ func (p *People) confirmCode(ctx context.Context, a *identity.Account, code, add
 
 // StartTOTP stores the secret of a new second factor, if the password is right.
 // ConfirmTOTP enables it.
-func (p *People) StartTOTP(ctx context.Context, a *identity.Account, password, address string) error {
+func (p *People) StartTOTP(ctx context.Context, a *identity.Person, password, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
 	}
-	return p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
+	return p.Store.PersonTOTP(ctx, a.ID, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current != nil && !current.ConfirmedAt.IsZero() {
 			return nil, fault.New(fault.Invalid, "the second factor is switched on already; switch it off first")
 		}
@@ -161,15 +163,15 @@ func (p *People) StartTOTP(ctx context.Context, a *identity.Account, password, a
 	})
 }
 
-// ConfirmTOTP enables a second factor with its first code, ends the account's other
+// ConfirmTOTP enables a second factor with its first code, ends the person's other
 // sessions and returns the recovery codes, which can't be retrieved again.
-func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Account, here *identity.Session, typed, address string) (codes []string, err error) {
+func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Person, here *identity.Session, typed, address string) (codes []string, err error) {
 	if err := p.attemptCode(a.Email, address); err != nil {
 		return nil, err
 	}
 	codes, hashes := newRecoveryCodes()
 	now := p.Now()
-	err = p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
+	err = p.Store.PersonTOTP(ctx, a.ID, func(current *identity.TOTP) (*identity.TOTP, error) {
 		switch {
 		case current != nil && !current.ConfirmedAt.IsZero():
 			return nil, fault.New(fault.Invalid, "the second factor is switched on already")
@@ -189,22 +191,22 @@ func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Account, here *ide
 	}
 	p.rightCode(a.Email, address)
 	p.audit(ctx, a, address, audit.TOTPEnabled, "other sessions ended")
-	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
+	if err := p.Store.SessionEndOthers(ctx, a.ID, here.Hash); err != nil {
 		// Continue: the person must still see the codes.
-		p.Log.Error("ending the other sessions of an account failed", "account", a.ID, "error", err)
+		p.Log.Error("ending the other sessions of a person failed", "person", a.ID, "error", err)
 	}
 	return codes, nil
 }
 
 // DisableTOTP disables a second factor, if the password and a code are right.
-func (p *People) DisableTOTP(ctx context.Context, a *identity.Account, password, code, address string) error {
+func (p *People) DisableTOTP(ctx context.Context, a *identity.Person, password, code, address string) error {
 	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
 		return err
 	}
 	if err := p.confirmCode(ctx, a, code, address); err != nil {
 		return err
 	}
-	err := p.Store.AccountTOTP(ctx, a.Number, func(*identity.TOTP) (*identity.TOTP, error) { return nil, nil })
+	err := p.Store.PersonTOTP(ctx, a.ID, func(*identity.TOTP) (*identity.TOTP, error) { return nil, nil })
 	if err == nil {
 		p.audit(ctx, a, address, audit.TOTPDisabled, "")
 	}
@@ -213,12 +215,12 @@ func (p *People) DisableTOTP(ctx context.Context, a *identity.Account, password,
 
 // ReplaceRecovery replaces the recovery codes and returns the new ones, if a code
 // is right.
-func (p *People) ReplaceRecovery(ctx context.Context, a *identity.Account, code, address string) (codes []string, err error) {
+func (p *People) ReplaceRecovery(ctx context.Context, a *identity.Person, code, address string) (codes []string, err error) {
 	if err := p.confirmCode(ctx, a, code, address); err != nil {
 		return nil, err
 	}
 	codes, hashes := newRecoveryCodes()
-	err = p.Store.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
+	err = p.Store.PersonTOTP(ctx, a.ID, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current == nil {
 			return nil, notOn()
 		}
@@ -233,10 +235,10 @@ func (p *People) ReplaceRecovery(ctx context.Context, a *identity.Account, code,
 	return codes, nil
 }
 
-// ResetTOTP removes an account's second factor without a code, for operators. It
+// ResetTOTP removes a person's second factor without a code, for operators. It
 // returns an Invalid fault if there is none.
-func ResetTOTP(ctx context.Context, s store.People, a *identity.Account) error {
-	return s.AccountTOTP(ctx, a.Number, func(current *identity.TOTP) (*identity.TOTP, error) {
+func ResetTOTP(ctx context.Context, s store.People, a *identity.Person) error {
+	return s.PersonTOTP(ctx, a.ID, func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current == nil {
 			return nil, fault.New(fault.Invalid, fmt.Sprintf("%s has no second factor", a.Email))
 		}

@@ -70,7 +70,7 @@ func CreateAccount(ctx context.Context, s store.Accounts, email string, now time
 	if err := refuseTaken(ctx, s, email); err != nil {
 		return nil, err
 	}
-	return insertAccount(ctx, s, normal, now)
+	return insertAccount(ctx, s, normal, identity.OriginKnown, now)
 }
 
 // refuseTaken returns an Invalid fault if the email has an account in the form of
@@ -108,8 +108,8 @@ func isEmail(email string) bool {
 	return ok
 }
 
-func insertAccount(ctx context.Context, s store.Accounts, email string, now time.Time) (*identity.Account, error) {
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
+func insertAccount(ctx context.Context, s store.Accounts, email string, origin identity.Origin, now time.Time) (*identity.Account, error) {
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: origin, Secrets: []identity.Secret{newSecret(now)}}
 	return a, s.AccountInsert(ctx, a)
 }
 
@@ -130,7 +130,7 @@ func earlierForm(email string) string { return strings.ToLower(strings.TrimSpace
 func PublicAccount(ctx context.Context, s store.Accounts, now time.Time) (*identity.Account, error) {
 	a, err := s.AccountGet(ctx, PublicEmail)
 	if fault.CodeOf(err) == fault.NotFound && err != nil {
-		return insertAccount(ctx, s, PublicEmail, now)
+		return insertAccount(ctx, s, PublicEmail, identity.OriginShared, now)
 	}
 	return a, err
 }
@@ -155,7 +155,7 @@ func IssueKey(ctx context.Context, s store.Accounts, account int64, spec KeySpec
 	key := newToken(KeyPrefix)
 	k := &identity.Key{
 		ID: job.NewID(now), Account: account, Name: spec.Name, Prefix: key[:shownPrefix], Hash: hashKey(key), CreatedAt: now,
-		Scope: spec.Scope, ExpiresAt: spec.ExpiresAt, CIDRs: spec.CIDRs,
+		Scope: spec.Scope, ExpiresAt: spec.ExpiresAt, CIDRs: spec.CIDRs, MadeBy: spec.madeBy, Ceiling: spec.ceiling,
 	}
 	return key, k, s.KeyInsert(ctx, k)
 }

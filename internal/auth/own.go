@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -28,6 +29,13 @@ func Works(k *identity.Key, now time.Time) bool {
 // AddKey creates a key for an account and returns it with its record, or an Invalid
 // fault if the spec is invalid or the account has too many keys.
 func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpec, by audit.Actor) (string, *identity.Key, error) {
+	if err := access.Allow(ctx, "auth.Authenticator.AddKey"); err != nil {
+		return "", nil, err
+	}
+	spec.madeBy = by.Name
+	if role := access.Role(ctx); role != identity.RoleOwner {
+		spec.ceiling = role
+	}
 	now := a.Now()
 	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
@@ -68,6 +76,9 @@ func DescribeKey(k *identity.Key) string {
 // RevokeKey revokes one of an account's keys. It returns a NotFound fault if there
 // is no such key, and an Invalid fault if it is the key that made the call.
 func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUse uuid.UUID, by audit.Actor) error {
+	if err := access.Allow(ctx, "auth.Authenticator.RevokeKey"); err != nil {
+		return err
+	}
 	keys, err := a.Store.KeyList(ctx, owner.Number)
 	if err != nil {
 		return err
@@ -94,6 +105,9 @@ func (a *Authenticator) RevokeKey(ctx context.Context, owner job.Owner, id, inUs
 // Rotate creates a signing secret for an account and returns the account with all
 // secrets that sign, newest first.
 func (a *Authenticator) Rotate(ctx context.Context, owner job.Owner, by audit.Actor) (*identity.Account, error) {
+	if err := access.Allow(ctx, "auth.Authenticator.Rotate"); err != nil {
+		return nil, err
+	}
 	found, err := a.Store.AccountOf(ctx, owner.Number)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -18,6 +19,7 @@ type PeopleConfig struct {
 	Store interface {
 		store.Accounts
 		store.People
+		store.Members
 		store.Sessions
 	}
 	Now    func() time.Time
@@ -78,53 +80,64 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 	if err := p.attempt(email, address); err != nil {
 		return in, err
 	}
-	a, err := AccountByEmail(ctx, p.Store, typed)
+	person, err := PersonByEmail(ctx, p.Store, typed)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
 		return in, err
 	}
 	if err != nil {
-		a = &identity.Account{} // so that the rest takes as long as for an existing account
+		person = &identity.Person{} // so that the rest takes as long as for an existing one
 	}
-	if same, err := p.hashes.matches(ctx, network(address), password, a.Password); err != nil || !same {
+	if same, err := p.hashes.matches(ctx, network(address), password, person.Password); err != nil || !same {
 		if err == nil {
-			p.failed(ctx, a, email, address, audit.SignInFailed, "the password was wrong")
+			p.failed(ctx, person, email, address, audit.SignInFailed, "the password was wrong")
 			err = errCredentials()
 		}
 		return in, err
 	}
 	p.pairs.forget(pair(email, address))
-	if HasTOTP(a) {
+	if HasTOTP(person) {
 		in.NeedsCode = true
-		in.Token, err = p.insertSession(ctx, a.Number, from, codeWithin, true)
+		in.Token, err = p.insertSession(ctx, person, person.Home.Number, from, codeWithin, true)
 		return in, err
 	}
 	p.homes.add(pair(email, address))
-	in.Token, err = p.begin(ctx, a.Owner, from)
+	in.Token, err = p.begin(ctx, person, from)
 	return in, err
 }
 
+// PersonByEmail returns the person with an email as somebody has typed it, or a
+// NotFound fault; see AccountByEmail.
+func PersonByEmail(ctx context.Context, s store.People, email string) (*identity.Person, error) {
+	normal, old := NormalEmail(email), earlierForm(email)
+	person, err := s.PersonGet(ctx, old)
+	if old != normal && err != nil && fault.CodeOf(err) == fault.NotFound {
+		return s.PersonGet(ctx, normal)
+	}
+	return person, err
+}
+
 // bySession returns the audit actor for a signed-in person.
-func bySession(address string) audit.Actor {
-	return audit.Actor{Kind: audit.BySession, Address: address}
+func bySession(email, address string) audit.Actor {
+	return audit.Actor{Kind: audit.BySession, Name: email, Address: address}
 }
 
-// audit records an action of an account's person.
-func (p *People) audit(ctx context.Context, a *identity.Account, address, event, detail string) {
-	p.Audit.Audit(ctx, audit.Entry{Account: a.Owner, Actor: bySession(address), Event: event, Detail: detail})
+// audit records what a person did with their own credentials.
+func (p *People) audit(ctx context.Context, person *identity.Person, address, event, detail string) {
+	p.Audit.Audit(ctx, audit.Entry{Account: person.Home, Actor: bySession(person.Email, address), Event: event, Detail: detail})
 }
 
-// failed records a wrong password or code. If no account has the email, the entry
-// goes to the service's own log, and includes the email only if it looks like one:
-// people type passwords into the wrong field.
-func (p *People) failed(ctx context.Context, a *identity.Account, email, address, event, detail string) {
-	if a.Number == 0 {
+// failed records a wrong password or code. If nobody has the email, the entry goes to
+// the service's own log, and includes the email only if it looks like one: people type
+// passwords into the wrong field.
+func (p *People) failed(ctx context.Context, person *identity.Person, email, address, event, detail string) {
+	if person.Home.Number == 0 {
 		detail = "no account has this email"
 		if isEmail(email) {
 			detail = "no account has the email " + email
 		}
 	}
 	p.Audit.Audit(ctx, audit.Entry{
-		Account: a.Owner, Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: event, Detail: detail, Same: network(address),
+		Account: person.Home, Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: event, Detail: detail, Same: network(address),
 	})
 }
 
@@ -148,8 +161,8 @@ func (p *People) attempt(email, address string) error {
 	return p.emails.allow(email, now)
 }
 
-// confirm checks an account's password, as a sign-in does.
-func (p *People) confirm(ctx context.Context, a *identity.Account, password, address, pointer string) error {
+// confirm checks a person's password, as a sign-in does.
+func (p *People) confirm(ctx context.Context, a *identity.Person, password, address, pointer string) error {
 	if err := p.attempt(a.Email, address); err != nil {
 		return err
 	}
@@ -165,9 +178,13 @@ func (p *People) confirm(ctx context.Context, a *identity.Account, password, add
 	return nil
 }
 
-// ChangePassword sets a new password, ends the account's other sessions and, on
-// request, revokes all its keys.
-func (p *People) ChangePassword(ctx context.Context, a *identity.Account, here *identity.Session, old, password string, revokeKeys bool, address string) error {
+// ChangePassword sets a new password, ends the person's other sessions and, on
+// request, revokes all keys of the account, which needs an admin.
+func (p *People) ChangePassword(ctx context.Context, v *Visit, old, password string, revokeKeys bool, address string) error {
+	a := v.Person
+	if revokeKeys && !v.Role.Includes(access.Least["auth.Authenticator.RevokeKey"]) {
+		return fault.Refuse([]fault.Problem{{Pointer: "#/revoke_keys", Detail: "needs an admin of this account"}})
+	}
 	if err := fault.Refuse(checkPassword(a.Email, password, "#/password")); err != nil {
 		return err
 	}
@@ -178,30 +195,34 @@ func (p *People) ChangePassword(ctx context.Context, a *identity.Account, here *
 	if err != nil {
 		return err
 	}
-	change := identity.PasswordChange{Account: a.Number, Password: hash, Keep: here.Hash}
+	change := identity.PasswordChange{Person: a.ID, Password: hash, Keep: v.Session.Hash, Account: v.Account.Number}
 	detail := "other sessions ended"
 	if revokeKeys {
 		change.RevokeKeys = p.Now()
 		detail += ", all keys revoked"
 	}
-	if err := p.Store.AccountPassword(ctx, change); err != nil {
+	if err := p.Store.PersonPassword(ctx, change); err != nil {
 		return err
 	}
 	if revokeKeys && p.Forget != nil {
 		p.Forget()
 	}
-	p.audit(ctx, a, address, audit.PasswordChanged, detail)
+	v.audit(ctx, p.Audit, address, audit.PasswordChanged, detail)
 	return nil
 }
 
-// Delete deletes an account, if the password is right, and the code of the second
-// factor if there is one. Its keys and sessions stop working at once; its records are
-// removed in the background.
-func (p *People) Delete(ctx context.Context, a *identity.Account, password, code, address string) error {
-	if err := p.confirm(ctx, a, password, address, "#/password"); err != nil {
+// Delete deletes the account that an owner visits, if the password is right, and the
+// code of the second factor if there is one. Its keys and sessions stop working at once;
+// its records are removed in the background.
+func (p *People) Delete(ctx context.Context, v *Visit, password, code, address string) error {
+	if err := access.Allow(ctx, "auth.People.Delete"); err != nil {
 		return err
 	}
-	current, err := p.Store.AccountOf(ctx, a.Number) // the factor may have just been enabled
+	a := v.Account
+	if err := p.confirm(ctx, v.Person, password, address, "#/password"); err != nil {
+		return err
+	}
+	current, err := p.Store.PersonOf(ctx, v.Person.ID) // the factor may have just been enabled
 	if err != nil {
 		return err
 	}
@@ -220,15 +241,15 @@ func (p *People) Delete(ctx context.Context, a *identity.Account, password, code
 	// service. With open sign-up anyone can repeat it, so it must not displace the
 	// entries of operators.
 	p.Audit.Audit(ctx, audit.Entry{
-		Actor: audit.Actor{Kind: audit.BySession, Name: a.Email, Address: address}, Event: audit.AccountDeleted,
+		Actor: audit.Actor{Kind: audit.BySession, Name: v.Person.Email, Address: address}, Event: audit.AccountDeleted,
 		Detail: a.Email + ", id " + a.ID.String(), Same: a.ID.String(),
 	})
 	return nil
 }
 
-// SetPassword sets an account's password without the old one, for operators, and
-// ends all its sessions.
-func SetPassword(ctx context.Context, s store.People, a *identity.Account, password string) error {
+// SetPassword sets a person's password without the old one, for operators, and ends
+// all their sessions.
+func SetPassword(ctx context.Context, s store.People, a *identity.Person, password string) error {
 	if problems := checkPassword(a.Email, password, "#/password"); len(problems) > 0 {
 		return fault.New(fault.Invalid, "the password "+problems[0].Detail)
 	}
@@ -236,5 +257,5 @@ func SetPassword(ctx context.Context, s store.People, a *identity.Account, passw
 	if err != nil {
 		return err
 	}
-	return s.AccountPassword(ctx, identity.PasswordChange{Account: a.Number, Password: hash})
+	return s.PersonPassword(ctx, identity.PasswordChange{Person: a.ID, Password: hash})
 }

@@ -77,15 +77,15 @@ func (w *town) signIn(email, password, address string) (string, error) {
 }
 
 // citizen signs up as the first and returns the account and its session.
-func (w *town) citizen(email string) (*identity.Account, *identity.Session, string) {
+func (w *town) citizen(email string) (*Visit, *identity.Session, string) {
 	w.Helper()
 	token, err := w.signUp(email)
 	w.wantCode("signing up", err, 0)
-	a, s, err := w.Session(w.Context(), token)
+	v, err := w.Session(w.Context(), token)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return a, s, token
+	return v, v.Session, token
 }
 
 func TestSignUp_FirstPersonBecomesTheOperator(t *testing.T) {
@@ -94,14 +94,14 @@ func TestSignUp_FirstPersonBecomesTheOperator(t *testing.T) {
 		t.Errorf("the sign-up policy is %+v, %v", door, err)
 	}
 	a, s, token := w.citizen(" Ann@Example.com ")
-	if a.Email != "ann@example.com" || !a.Operator || len(a.Secrets) != 1 {
+	if a.Person.Email != "ann@example.com" || !a.Account.Operator || len(a.Account.Secrets) != 1 {
 		t.Errorf("the account is %+v", a)
 	}
 	if strings.Contains(string(s.Hash), token) || len(token) != 43 || !s.ExpiresAt.Equal(w.now.Add(14*24*time.Hour)) {
 		t.Errorf("the session is %+v for %q", s, token)
 	}
-	if !strings.HasPrefix(a.Password, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Errorf("the password is kept as %q", a.Password)
+	if !strings.HasPrefix(a.Person.Password, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("the password is kept as %q", a.Person.Password)
 	}
 	if door, err := w.SignupPolicy(t.Context()); err != nil || door != (SignupPolicy{SignupClosed, false}) {
 		t.Errorf("then the sign-up policy is %+v, %v", door, err)
@@ -116,7 +116,7 @@ func TestSignUp_PublicAccountDoesNotCountAsThePerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, _ := w.citizen("ann@example.com")
-	if !a.Operator {
+	if !a.Account.Operator {
 		t.Error("the first person is no operator")
 	}
 	_, err := w.signIn(PublicEmail, "", home)
@@ -126,7 +126,7 @@ func TestSignUp_PublicAccountDoesNotCountAsThePerson(t *testing.T) {
 func TestSignUp_OpenDoesNotRevealOtherAccounts(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	first, _, _ := w.citizen("ann@example.com")
-	if !first.Operator {
+	if !first.Account.Operator {
 		t.Error("the first is no operator")
 	}
 	for _, email := range []string{"ann@example.com", "bob@example.com"} {
@@ -140,7 +140,7 @@ func TestSignUp_OpenDoesNotRevealOtherAccounts(t *testing.T) {
 	w.wantCode("the first one's password", err, 0)
 	token, err := w.signIn("bob@example.com", "another "+password, home)
 	w.wantCode("the newcomer's", err, 0)
-	if a, _, err := w.Session(t.Context(), token); err != nil || a.Operator {
+	if a, err := w.Session(t.Context(), token); err != nil || a.Account.Operator {
 		t.Errorf("the newcomer is %+v, %v", a, err)
 	}
 }
@@ -347,41 +347,41 @@ func TestSessionsSlideAndEnd(t *testing.T) {
 	_, _, token := w.citizen("ann@example.com")
 	for range 3 {
 		w.pass(13 * 24 * time.Hour)
-		if _, s, err := w.Session(t.Context(), token); err != nil || !s.ExpiresAt.Equal(w.now.Add(SessionLasts)) {
-			t.Fatalf("a session in use: %+v, %v", s, err)
+		if v, err := w.Session(t.Context(), token); err != nil || !v.Session.ExpiresAt.Equal(w.now.Add(SessionLasts)) {
+			t.Fatalf("a session in use: %+v, %v", v, err)
 		}
 	}
 	w.pass(SessionLasts)
-	_, _, err := w.Session(t.Context(), token)
+	_, err := w.Session(t.Context(), token)
 	w.wantCode("a session that was left alone", err, fault.Unauthorized)
 	for _, other := range []string{"", "x", token + "x"} {
-		_, _, err := w.Session(t.Context(), other)
+		_, err := w.Session(t.Context(), other)
 		w.wantCode("no session's token", err, fault.Unauthorized)
 	}
 	token, err = w.signIn("ann@example.com", password, home)
 	w.wantCode("signing in", err, 0)
 	w.wantCode("signing out", w.SignOut(t.Context(), token, home), 0)
-	_, _, err = w.Session(t.Context(), token)
+	_, err = w.Session(t.Context(), token)
 	w.wantCode("after signing out", err, fault.Unauthorized)
 }
 
 func TestChangingThePasswordEndsOtherSessions(t *testing.T) {
 	w := newTown(t, SignupFirst)
-	a, here, token := w.citizen("ann@example.com")
-	other, err := w.signIn(a.Email, password, home)
+	a, _, token := w.citizen("ann@example.com")
+	other, err := w.signIn(a.Person.Email, password, home)
 	w.wantCode("signing in", err, 0)
-	w.wantCode("a wrong current one", w.ChangePassword(t.Context(), a, here, "wrong", "a new "+password, false, home), fault.Invalid)
-	w.wantCode("a short new one", w.ChangePassword(t.Context(), a, here, password, "short", false, home), fault.Invalid)
-	_, _, err = w.Session(t.Context(), other)
+	w.wantCode("a wrong current one", w.ChangePassword(t.Context(), a, "wrong", "a new "+password, false, home), fault.Invalid)
+	w.wantCode("a short new one", w.ChangePassword(t.Context(), a, password, "short", false, home), fault.Invalid)
+	_, err = w.Session(t.Context(), other)
 	w.wantCode("the other session until then", err, 0)
-	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, false, home), 0)
-	_, _, err = w.Session(t.Context(), token)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, password, "a new "+password, false, home), 0)
+	_, err = w.Session(t.Context(), token)
 	w.wantCode("this session", err, 0)
-	_, _, err = w.Session(t.Context(), other)
+	_, err = w.Session(t.Context(), other)
 	w.wantCode("the other session", err, fault.Unauthorized)
-	_, err = w.signIn(a.Email, password, home)
+	_, err = w.signIn(a.Person.Email, password, home)
 	w.wantCode("the old password", err, fault.Unauthorized)
-	_, err = w.signIn(a.Email, "a new "+password, home)
+	_, err = w.signIn(a.Person.Email, "a new "+password, home)
 	w.wantCode("the new password", err, 0)
 }
 
@@ -393,21 +393,21 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Forget = check.Forget
-	key, _, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	key, _, err := CreateKey(t.Context(), w.s, a.Account, "k", w.Now())
 	w.wantCode("making a key", err, 0)
 	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the key", err, 0)
-	_, err = check.SigningSecrets(t.Context(), a.Number)
+	_, err = check.SigningSecrets(t.Context(), a.Account.Number)
 	w.wantCode("the secrets", err, 0)
 	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", "", home), fault.Invalid)
 	w.wantCode("deleting", w.Delete(t.Context(), a, password, "", home), 0)
-	_, _, err = w.Session(t.Context(), token)
+	_, err = w.Session(t.Context(), token)
 	w.wantCode("the session", err, fault.Unauthorized)
-	_, err = w.signIn(a.Email, password, "192.0.2.9")
+	_, err = w.signIn(a.Person.Email, password, "192.0.2.9")
 	w.wantCode("signing in", err, fault.Unauthorized)
 	_, err = check.Authenticate(t.Context(), "Bearer "+key, netip.Addr{})
 	w.wantCode("the key", err, fault.Unauthorized)
-	_, err = check.SigningSecrets(t.Context(), a.Number)
+	_, err = check.SigningSecrets(t.Context(), a.Account.Number)
 	w.wantCode("the secrets", err, fault.NotFound)
 }
 
@@ -431,7 +431,7 @@ func TestAKeyIsKnownUntilItIsRevoked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, record, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	key, record, err := CreateKey(t.Context(), w.s, a.Account, "k", w.Now())
 	w.wantCode("making a key", err, 0)
 	knows := func(when, header string, want bool) {
 		t.Helper()

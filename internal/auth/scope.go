@@ -60,6 +60,9 @@ type KeySpec struct {
 	Scope     identity.Scope // "" for admin
 	ExpiresAt time.Time      // zero: never
 	CIDRs     []string       // networks and addresses it can be used from; empty: any
+
+	madeBy  string
+	ceiling identity.Role
 }
 
 // MaxCIDRs is how many networks a key may have.

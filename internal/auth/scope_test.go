@@ -71,7 +71,7 @@ func TestKeysEndByThemselvesAndAreBoundToNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, _, err := check.AddKey(t.Context(), a.Owner, KeySpec{
+	key, _, err := check.AddKey(t.Context(), a.Account.Owner, KeySpec{
 		Scope: identity.ScopeJobs, ExpiresAt: w.now.Add(time.Hour), CIDRs: []string{"192.0.2.0/24", "2001:db8::/32"},
 	}, audit.Actor{})
 	w.wantCode("adding a key", err, 0)
@@ -113,7 +113,7 @@ func TestExpiredKeysMakeRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := func() error {
-		_, _, err := check.AddKey(t.Context(), a.Owner, KeySpec{ExpiresAt: w.clock().Add(time.Hour)}, audit.Actor{})
+		_, _, err := check.AddKey(t.Context(), a.Account.Owner, KeySpec{ExpiresAt: w.clock().Add(time.Hour)}, audit.Actor{})
 		return err
 	}
 	for range MaxKeys {

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
-	"github.com/punctual-dev/punctual/internal/job"
 )
 
 const (
@@ -40,20 +41,48 @@ type SignedIn struct {
 	NeedsCode bool
 }
 
-// begin stores a new session of an account and returns its token.
-func (p *People) begin(ctx context.Context, owner job.Owner, from Client) (token string, err error) {
-	token, err = p.insertSession(ctx, owner.Number, from, SessionLasts, false)
+// Visit is a signed-in person in one of their accounts.
+type Visit struct {
+	Account *identity.Account
+	Person  *identity.Person
+	Role    identity.Role // of the person in the account
+	Session *identity.Session
+}
+
+// begin stores a new session of a person, in the account of the session that they used
+// last, and returns its token.
+func (p *People) begin(ctx context.Context, person *identity.Person, from Client) (token string, err error) {
+	memberships, err := p.Store.MembershipList(ctx, person.ID)
+	if err != nil {
+		return "", err
+	}
+	if len(memberships) == 0 {
+		return "", errCredentials() // the account was just deleted
+	}
+	owner := memberships[0].Account
+	if len(memberships) > 1 {
+		latest, err := p.Sessions(ctx, person.ID)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range memberships {
+			if len(latest) > 0 && m.Account.Number == latest[0].Account {
+				owner = m.Account
+			}
+		}
+	}
+	token, err = p.insertSession(ctx, person, owner.Number, from, SessionLasts, false)
 	if err == nil {
-		p.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: bySession(from.Address), Event: audit.SignedIn, Detail: Browser(from.Agent)})
+		p.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: bySession(person.Email, from.Address), Event: audit.SignedIn, Detail: Browser(from.Agent)})
 	}
 	return token, err
 }
 
-func (p *People) insertSession(ctx context.Context, account int64, from Client, lasts time.Duration, pending bool) (token string, err error) {
+func (p *People) insertSession(ctx context.Context, person *identity.Person, account int64, from Client, lasts time.Duration, pending bool) (token string, err error) {
 	now := p.Now()
 	token = newToken("")
 	err = p.Store.SessionInsert(ctx, &identity.Session{
-		Hash: hashKey(token), Account: account, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lasts),
+		Hash: hashKey(token), Account: account, Person: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lasts),
 		Address: from.Address, Agent: shorten(from.Agent), Pending: pending,
 	})
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
@@ -69,22 +98,59 @@ func shorten(agent string) string {
 	return strings.ToValidUTF8(agent, "")
 }
 
-// Session returns the account and the session of a token, and extends the session.
-// It returns an Unauthorized fault if the token has no session.
-func (p *People) Session(ctx context.Context, token string) (*identity.Account, *identity.Session, error) {
+// Session returns who has the session of a token, and extends the session. It returns
+// an Unauthorized fault if the token has no session.
+func (p *People) Session(ctx context.Context, token string) (*Visit, error) {
 	now := p.Now()
 	s, err := p.Store.SessionFind(ctx, hashKey(token), now)
 	if err == nil && !s.Pending && now.Sub(s.CreatedAt) < SessionMax {
-		var a *identity.Account
-		if a, err = p.Store.AccountOf(ctx, s.Account); err == nil && a.DeletedAt.IsZero() {
+		var v *Visit
+		if v, err = p.visit(ctx, s); err == nil && v.Role != "" && v.Account.DeletedAt.IsZero() {
 			p.seen(ctx, s, now)
-			return a, s, nil
+			return v, nil
 		}
 	}
 	if err == nil || fault.CodeOf(err) == fault.NotFound {
 		err = fault.New(fault.Unauthorized, "you are not signed in any more")
 	}
-	return nil, nil, err
+	return nil, err
+}
+
+func (p *People) visit(ctx context.Context, s *identity.Session) (v *Visit, err error) {
+	v = &Visit{Session: s}
+	if v.Account, err = p.Store.AccountOf(ctx, s.Account); err != nil {
+		return nil, err
+	}
+	if v.Person, err = p.Store.PersonOf(ctx, s.Person); err != nil {
+		return nil, err
+	}
+	v.Role, err = p.Store.MemberRole(ctx, s.Account, s.Person)
+	return v, err
+}
+
+// Person returns a person as stored, or a NotFound fault.
+func (p *People) Person(ctx context.Context, id uuid.UUID) (*identity.Person, error) {
+	return p.Store.PersonOf(ctx, id)
+}
+
+// Memberships returns the accounts that a person belongs to, the oldest first.
+func (p *People) Memberships(ctx context.Context, person uuid.UUID) ([]*identity.Membership, error) {
+	return p.Store.MembershipList(ctx, person)
+}
+
+// Switch has a visit's session show another of the person's accounts. It returns a
+// NotFound fault if the person does not belong to it.
+func (p *People) Switch(ctx context.Context, v *Visit, account uuid.UUID) error {
+	memberships, err := p.Store.MembershipList(ctx, v.Person.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range memberships {
+		if m.Account.ID == account {
+			return p.Store.SessionSwitch(ctx, v.Session.Hash, m.Account.Number)
+		}
+	}
+	return fault.NoSuch("account")
 }
 
 func (p *People) seen(ctx context.Context, s *identity.Session, now time.Time) {
@@ -102,32 +168,37 @@ func (p *People) seen(ctx context.Context, s *identity.Session, now time.Time) {
 
 // SignOut ends the session of a token.
 func (p *People) SignOut(ctx context.Context, token, address string) error {
-	a, s, err := p.Session(ctx, token)
+	v, err := p.Session(ctx, token)
 	if err != nil && fault.CodeOf(err) == fault.Unauthorized {
 		return p.Store.SessionDelete(ctx, hashKey(token)) // a pending session has no audit entry
 	}
 	if err != nil {
 		return err
 	}
-	if err := p.Store.SessionDelete(ctx, s.Hash); err != nil {
+	if err := p.Store.SessionDelete(ctx, v.Session.Hash); err != nil {
 		return err
 	}
-	p.audit(ctx, a, address, audit.SignedOut, "")
+	v.audit(ctx, p.Audit, address, audit.SignedOut, "")
 	return nil
 }
 
-// Sessions returns an account's sessions, most recently used first.
-func (p *People) Sessions(ctx context.Context, account int64) ([]*identity.Session, error) {
-	return p.Store.SessionList(ctx, account, p.Now())
+// audit records in the account that is visited what the person did.
+func (v *Visit) audit(ctx context.Context, log *audit.Log, address, event, detail string) {
+	log.Audit(ctx, audit.Entry{Account: v.Account.Owner, Actor: bySession(v.Person.Email, address), Event: event, Detail: detail})
+}
+
+// Sessions returns a person's sessions, most recently used first.
+func (p *People) Sessions(ctx context.Context, person uuid.UUID) ([]*identity.Session, error) {
+	return p.Store.SessionList(ctx, person, p.Now())
 }
 
 // SessionID returns an ID of a session that gives no access to it.
 func SessionID(s *identity.Session) string { return hex.EncodeToString(s.Hash) }
 
-// EndSession ends one of an account's sessions, or returns a NotFound fault if
+// EndSession ends one of a person's sessions, or returns a NotFound fault if
 // there is no such session.
-func (p *People) EndSession(ctx context.Context, a *identity.Account, id, address string) error {
-	sessions, err := p.Sessions(ctx, a.Number)
+func (p *People) EndSession(ctx context.Context, v *Visit, id, address string) error {
+	sessions, err := p.Sessions(ctx, v.Person.ID)
 	if err != nil {
 		return err
 	}
@@ -138,18 +209,18 @@ func (p *People) EndSession(ctx context.Context, a *identity.Account, id, addres
 		if err := p.Store.SessionDelete(ctx, s.Hash); err != nil {
 			return err
 		}
-		p.audit(ctx, a, address, audit.SessionEnded, fmt.Sprintf("%s from %s, begun %s", Browser(s.Agent), s.Address, s.CreatedAt.UTC().Format(time.RFC3339)))
+		v.audit(ctx, p.Audit, address, audit.SessionEnded, fmt.Sprintf("%s from %s, begun %s", Browser(s.Agent), s.Address, s.CreatedAt.UTC().Format(time.RFC3339)))
 		return nil
 	}
 	return fault.NoSuch("session")
 }
 
-// EndOtherSessions ends all sessions of an account except here.
-func (p *People) EndOtherSessions(ctx context.Context, a *identity.Account, here *identity.Session, address string) error {
-	if err := p.Store.SessionEndOthers(ctx, a.Number, here.Hash); err != nil {
+// EndOtherSessions ends all sessions of a person except that of the visit.
+func (p *People) EndOtherSessions(ctx context.Context, v *Visit, address string) error {
+	if err := p.Store.SessionEndOthers(ctx, v.Person.ID, v.Session.Hash); err != nil {
 		return err
 	}
-	p.audit(ctx, a, address, audit.SessionEnded, "all but the one at hand")
+	v.audit(ctx, p.Audit, address, audit.SessionEnded, "all but the one at hand")
 	return nil
 }
 

@@ -20,15 +20,15 @@ func TestASessionEndsAfterNinetyDays(t *testing.T) {
 	_, _, token := w.citizen("ann@example.com")
 	for day := 13; day < 90; day += 13 {
 		w.pass(13 * 24 * time.Hour)
-		if _, s, err := w.Session(t.Context(), token); err != nil || s.ExpiresAt.After(s.CreatedAt.Add(90*24*time.Hour)) {
-			t.Fatalf("on day %d: %+v, %v", day, s, err)
+		if v, err := w.Session(t.Context(), token); err != nil || v.Session.ExpiresAt.After(v.Session.CreatedAt.Add(90*24*time.Hour)) {
+			t.Fatalf("on day %d: %+v, %v", day, v, err)
 		}
 	}
 	w.pass(12*24*time.Hour - time.Second)
-	_, _, err := w.Session(t.Context(), token)
+	_, err := w.Session(t.Context(), token)
 	w.wantCode("a second before the end", err, 0)
 	w.pass(time.Second)
-	_, _, err = w.Session(t.Context(), token)
+	_, err = w.Session(t.Context(), token)
 	w.wantCode("after 90 days", err, fault.Unauthorized)
 }
 
@@ -36,9 +36,9 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, here, token := w.citizen("ann@example.com")
 	w.pass(time.Minute)
-	in, err := w.SignIn(t.Context(), a.Email, password, Client{Address: "192.0.2.7", Agent: strings.Repeat("é", 400)})
+	in, err := w.SignIn(t.Context(), a.Person.Email, password, Client{Address: "192.0.2.7", Agent: strings.Repeat("é", 400)})
 	w.wantCode("signing in", err, 0)
-	sessions, err := w.Sessions(t.Context(), a.Number)
+	sessions, err := w.Sessions(t.Context(), a.Person.ID)
 	if err != nil || len(sessions) != 2 {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
@@ -47,17 +47,17 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		t.Errorf("the sessions are %+v", sessions)
 	}
 	w.wantCode("no session", w.EndSession(t.Context(), a, "x", home), fault.NotFound)
-	w.wantCode("another's", w.EndSession(t.Context(), &identity.Account{Email: "bob@example.com"}, SessionID(other), home), fault.NotFound)
+	w.wantCode("another's", w.EndSession(t.Context(), &Visit{Account: a.Account, Person: &identity.Person{Email: "bob@example.com"}}, SessionID(other), home), fault.NotFound)
 	w.wantCode("ending it", w.EndSession(t.Context(), a, SessionID(other), home), 0)
-	_, _, err = w.Session(t.Context(), in.Token)
+	_, err = w.Session(t.Context(), in.Token)
 	w.wantCode("the ended session", err, fault.Unauthorized)
-	_, err = w.signIn(a.Email, password, home)
+	_, err = w.signIn(a.Person.Email, password, home)
 	w.wantCode("signing in", err, 0)
-	w.wantCode("ending the others", w.EndOtherSessions(t.Context(), a, here, home), 0)
-	if sessions, err := w.Sessions(t.Context(), a.Number); err != nil || len(sessions) != 1 {
+	w.wantCode("ending the others", w.EndOtherSessions(t.Context(), a, home), 0)
+	if sessions, err := w.Sessions(t.Context(), a.Person.ID); err != nil || len(sessions) != 1 {
 		t.Errorf("%d sessions, %v", len(sessions), err)
 	}
-	_, _, err = w.Session(t.Context(), token)
+	_, err = w.Session(t.Context(), token)
 	w.wantCode("the session at hand", err, 0)
 }
 
@@ -78,28 +78,28 @@ func TestBrowser(t *testing.T) {
 
 func TestAPasswordChangeRevokesKeysWhenAsked(t *testing.T) {
 	w := newTown(t, SignupFirst)
-	a, here, _ := w.citizen("ann@example.com")
+	a, _, _ := w.citizen("ann@example.com")
 	forgotten := 0
 	w.Forget = func() { forgotten++ }
-	_, _, err := CreateKey(t.Context(), w.s, a, "k", w.Now())
+	_, _, err := CreateKey(t.Context(), w.s, a.Account, "k", w.Now())
 	w.wantCode("a key", err, 0)
 	revoked := func() bool {
-		keys, err := w.s.KeyList(t.Context(), a.Number)
+		keys, err := w.s.KeyList(t.Context(), a.Account.Number)
 		if err != nil || len(keys) != 1 {
 			t.Fatalf("%d keys, %v", len(keys), err)
 		}
 		return !keys[0].RevokedAt.IsZero()
 	}
-	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, false, home), 0)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, password, "a new "+password, false, home), 0)
 	if revoked() {
 		t.Error("the key is revoked unasked")
 	}
 	a = w.again(a)
-	w.wantCode("a wrong one", w.ChangePassword(t.Context(), a, here, password, "newer "+password, true, home), fault.Invalid)
+	w.wantCode("a wrong one", w.ChangePassword(t.Context(), a, password, "newer "+password, true, home), fault.Invalid)
 	if revoked() {
 		t.Error("the key is revoked by who does not know the password")
 	}
-	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, "a new "+password, "newer "+password, true, home), 0)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, "a new "+password, "newer "+password, true, home), 0)
 	if !revoked() || forgotten != 1 {
 		t.Errorf("revoked %v, forgotten %d times", revoked(), forgotten)
 	}
@@ -125,10 +125,10 @@ func TestPeople_ActionsAreAudited(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	var logged strings.Builder
 	w.Audit = audit.New(w.s, w.s.Now, slog.New(slog.NewTextHandler(&logged, nil)))
-	a, here, token := w.citizen("ann@example.com")
+	a, _, token := w.citizen("ann@example.com")
 	for i := range 3 {
 		w.pass(time.Second)
-		_, err := w.signIn(a.Email, "wrong", fmt.Sprintf("2001:db8::%d", i)) // of one network
+		_, err := w.signIn(a.Person.Email, "wrong", fmt.Sprintf("2001:db8::%d", i)) // of one network
 		w.wantCode("a wrong password", err, fault.Unauthorized)
 		_, err = w.signIn("bob@example.com", "wrong", home)
 		w.wantCode("an unknown email", err, fault.Unauthorized)
@@ -136,9 +136,9 @@ func TestPeople_ActionsAreAudited(t *testing.T) {
 	_, err := w.signIn("correct horse battery", "wrong", "192.0.2.9")
 	w.wantCode("a password as an email", err, fault.Unauthorized)
 	w.pass(time.Minute)
-	w.wantCode("a wrong password", w.ChangePassword(t.Context(), a, here, "wrong", "a new "+password, true, home), fault.Invalid)
+	w.wantCode("a wrong password", w.ChangePassword(t.Context(), a, "wrong", "a new "+password, true, home), fault.Invalid)
 	w.pass(time.Second)
-	w.wantCode("changing", w.ChangePassword(t.Context(), a, here, password, "a new "+password, true, home), 0)
+	w.wantCode("changing", w.ChangePassword(t.Context(), a, password, "a new "+password, true, home), 0)
 	w.pass(time.Second)
 	w.wantCode("signing out", w.SignOut(t.Context(), token, home), 0)
 	want := `account.created by session from 192.0.2.1 ×1: ann@example.com
@@ -147,7 +147,7 @@ password.failed by nobody from 192.0.2.1 ×1: the password was wrong
 signin.failed by nobody from 2001:db8::2 ×3: the password was wrong
 signin.succeeded by session from 192.0.2.1 ×1: unknown browser
 signout by session from 192.0.2.1 ×1: `
-	if got := w.trail(a.Number); got != want {
+	if got := w.trail(a.Account.Number); got != want {
 		t.Errorf("the account's is\n%s\nwant\n%s", got, want)
 	}
 	want = `signin.failed by nobody from 192.0.2.1 ×3: no account has the email bob@example.com
@@ -156,14 +156,14 @@ signin.failed by nobody from 192.0.2.9 ×1: no account has this email`
 		t.Errorf("the service's is\n%s\nwant\n%s", got, want)
 	}
 	for _, line := range []string{
-		`msg=audit event=signin.failed actor=nobody account=` + a.ID.String() + ` address=2001:db8::2 detail="the password was wrong"`,
-		`msg=audit event=password.changed actor=session account=` + a.ID.String() + ` address=192.0.2.1 detail="other sessions ended, all keys revoked"`,
+		`msg=audit event=signin.failed actor=nobody account=` + a.Account.ID.String() + ` address=2001:db8::2 detail="the password was wrong"`,
+		`msg=audit event=password.changed actor=session name=ann@example.com account=` + a.Account.ID.String() + ` address=192.0.2.1 detail="other sessions ended, all keys revoked"`,
 	} {
 		if !strings.Contains(logged.String(), line) {
 			t.Errorf("not logged: %s\n%s", line, logged.String())
 		}
 	}
-	if strings.Contains(logged.String()+w.trail(0)+w.trail(a.Number), "correct horse") {
+	if strings.Contains(logged.String()+w.trail(0)+w.trail(a.Account.Number), "correct horse") {
 		t.Error("a password is recorded")
 	}
 }
@@ -179,10 +179,10 @@ func TestTOTP_ActionsAreAudited(t *testing.T) {
 	_, err = w.giveCode(w.pending(a), codes[0])
 	w.wantCode("a recovery code", err, 0)
 	w.pass(time.Second)
-	w.wantCode("switching it off", w.DisableTOTP(t.Context(), a, password, codes[1], home), 0)
+	w.wantCode("switching it off", w.DisableTOTP(t.Context(), a.Person, password, codes[1], home), 0)
 	w.pass(time.Second)
 	w.wantCode("deleting", w.Delete(t.Context(), a, password, "", home), 0)
-	got := w.trail(a.Number)
+	got := w.trail(a.Account.Number)
 	for _, part := range []string{
 		"totp.disabled by session", "totp.recovery_used by session from 192.0.2.1 ×1: 9 recovery codes are left",
 		"signin.failed by nobody from 192.0.2.1 ×1: the password was right, the code was wrong", "totp.enabled by session",
@@ -191,7 +191,7 @@ func TestTOTP_ActionsAreAudited(t *testing.T) {
 			t.Errorf("there is no %s in\n%s", part, got)
 		}
 	}
-	if got := w.trail(0); got != "account.deleted by session from 192.0.2.1 ×1: ann@example.com, id "+a.ID.String() {
+	if got := w.trail(0); got != "account.deleted by session from 192.0.2.1 ×1: ann@example.com, id "+a.Account.ID.String() {
 		t.Errorf("the service's is\n%s", got)
 	}
 }

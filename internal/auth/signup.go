@@ -108,7 +108,8 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	now := p.Now()
-	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Password: hash, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
+	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
+	r.Password = hash
 	if door.Signup == SignupOpen && !r.FirstOnly {
 		r.Account.Origin = identity.OriginOpen
 	}
@@ -119,9 +120,10 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	switch {
 	case err == nil:
 		p.hasAccounts.Store(true)
-		p.audit(ctx, r.Account, s.Address, audit.AccountCreated, r.Account.Email)
+		person := &identity.Person{ID: r.Account.ID, Email: email, Home: r.Account.Owner}
+		p.audit(ctx, person, s.Address, audit.AccountCreated, r.Account.Email)
 		if !stranger {
-			return p.begin(ctx, r.Account.Owner, Client{s.Address, s.Agent})
+			return p.begin(ctx, person, Client{s.Address, s.Agent})
 		}
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else just signed up first, and sign-up is now closed")

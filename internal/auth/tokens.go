@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -79,6 +80,9 @@ func (a *Authenticator) TokenKey(ctx context.Context, account int64) (execute.Se
 // RotateTokenKeys makes the next token key of an account the current one, and makes
 // another next one.
 func (a *Authenticator) RotateTokenKeys(ctx context.Context, owner job.Owner, by audit.Actor) (TokenKeys, error) {
+	if err := access.Allow(ctx, "auth.Authenticator.RotateTokenKeys"); err != nil {
+		return TokenKeys{}, err
+	}
 	keys, err := changeTokenKeys(ctx, a.Store, owner.Number, func(k TokenKeys, have bool) (TokenKeys, bool) {
 		if !have {
 			k.Next = newToken(tokenKeyPrefix)

@@ -64,84 +64,88 @@ func TestTheAddressForApps(t *testing.T) {
 
 // enrolled gives the first account, its session and recovery codes, with a second
 // factor that is switched on.
-func (w *town) enrolled(email string) (a *identity.Account, here *identity.Session, codes []string) {
+func (w *town) enrolled(email string) (a *Visit, here *identity.Session, codes []string) {
 	w.Helper()
 	a, here, _ = w.citizen(email)
-	w.wantCode("preparing", w.StartTOTP(w.Context(), a, password, home), 0)
+	w.wantCode("preparing", w.StartTOTP(w.Context(), a.Person, password, home), 0)
 	a = w.again(a)
-	codes, err := w.ConfirmTOTP(w.Context(), a, here, w.code(a), home)
+	codes, err := w.ConfirmTOTP(w.Context(), a.Person, here, w.code(a.Person), home)
 	w.wantCode("confirming", err, 0)
 	return w.again(a), here, codes
 }
 
-func (w *town) again(a *identity.Account) *identity.Account {
+func (w *town) again(a *Visit) *Visit {
 	w.Helper()
-	found, err := w.s.AccountOf(w.Context(), a.Number)
-	if err != nil {
+	again := *a
+	var err error
+	if again.Account, err = w.s.AccountOf(w.Context(), a.Account.Number); err != nil {
 		w.Fatal(err)
 	}
-	return found
+	if again.Person, err = w.s.PersonOf(w.Context(), a.Person.ID); err != nil && fault.CodeOf(err) != fault.NotFound {
+		w.Fatal(err)
+	}
+	return &again
 }
 
 // code returns the code that an app shows now.
-func (w *town) code(a *identity.Account) string { return totpCode(a.TOTP.Secret, w.clock().Unix()/30) }
+func (w *town) code(a *identity.Person) string { return totpCode(a.TOTP.Secret, w.clock().Unix()/30) }
 
 func TestEnrolling(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, here, _ := w.citizen("ann@example.com")
-	other, err := w.signIn(a.Email, password, home)
+	other, err := w.signIn(a.Person.Email, password, home)
 	w.wantCode("another session", err, 0)
-	w.wantCode("a wrong password", w.StartTOTP(t.Context(), a, "wrong", home), fault.Invalid)
-	if w.again(a).TOTP != nil {
+	w.wantCode("a wrong password", w.StartTOTP(t.Context(), a.Person, "wrong", home), fault.Invalid)
+	if w.again(a).Person.TOTP != nil {
 		t.Error("there is a second factor")
 	}
-	_, err = w.ConfirmTOTP(t.Context(), a, here, "123456", home)
+	_, err = w.ConfirmTOTP(t.Context(), a.Person, here, "123456", home)
 	w.wantCode("confirming nothing", err, fault.Invalid)
-	w.wantCode("preparing", w.StartTOTP(t.Context(), a, password, home), 0)
+	w.wantCode("preparing", w.StartTOTP(t.Context(), a.Person, password, home), 0)
 	a = w.again(a)
-	if HasTOTP(a) || !Enrolling(a, w.Now()) || len(a.TOTP.Secret) != 20 {
-		t.Errorf("while enrolling: %+v", a.TOTP)
+	if HasTOTP(a.Person) || !Enrolling(a.Person, w.Now()) || len(a.Person.TOTP.Secret) != 20 {
+		t.Errorf("while enrolling: %+v", a.Person.TOTP)
 	}
-	_, err = w.signIn(a.Email, password, home) // no code is asked for yet
+	_, err = w.signIn(a.Person.Email, password, home) // no code is asked for yet
 	w.wantCode("signing in meanwhile", err, 0)
-	_, err = w.ConfirmTOTP(t.Context(), a, here, "000000", home)
+	_, err = w.ConfirmTOTP(t.Context(), a.Person, here, "000000", home)
 	w.wantCode("a wrong code", err, fault.Invalid)
-	codes, err := w.ConfirmTOTP(t.Context(), a, here, " "+w.code(a)[:3]+" "+w.code(a)[3:], home)
+	codes, err := w.ConfirmTOTP(t.Context(), a.Person, here, " "+w.code(a.Person)[:3]+" "+w.code(a.Person)[3:], home)
 	w.wantCode("confirming", err, 0)
 	if slices.Sort(codes); len(slices.Compact(codes)) != 10 || len(codes[0]) != 19 {
 		t.Errorf("the recovery codes are %q", codes)
 	}
-	if a = w.again(a); !HasTOTP(a) || len(a.TOTP.Recovery) != 10 {
-		t.Errorf("then it is %+v", a.TOTP)
+	if a = w.again(a); !HasTOTP(a.Person) || len(a.Person.TOTP.Recovery) != 10 {
+		t.Errorf("then it is %+v", a.Person.TOTP)
 	}
-	_, _, err = w.Session(t.Context(), other)
+	_, err = w.Session(t.Context(), other)
 	w.wantCode("another session", err, fault.Unauthorized)
-	w.wantCode("preparing again", w.StartTOTP(t.Context(), a, password, home), fault.Invalid)
-	_, err = w.ConfirmTOTP(t.Context(), a, here, w.code(a), home)
+	w.wantCode("preparing again", w.StartTOTP(t.Context(), a.Person, password, home), fault.Invalid)
+	_, err = w.ConfirmTOTP(t.Context(), a.Person, here, w.code(a.Person), home)
 	w.wantCode("confirming again", err, fault.Invalid)
 }
 
 func TestAnOldSecretIsNotConfirmed(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, here, _ := w.citizen("ann@example.com")
-	w.wantCode("preparing", w.StartTOTP(t.Context(), a, password, home), 0)
+	w.wantCode("preparing", w.StartTOTP(t.Context(), a.Person, password, home), 0)
 	w.pass(time.Hour)
 	a = w.again(a)
-	_, err := w.ConfirmTOTP(t.Context(), a, here, w.code(a), home)
+	_, err := w.ConfirmTOTP(t.Context(), a.Person, here, w.code(a.Person), home)
 	w.wantCode("confirming", err, fault.Invalid)
-	if Enrolling(a, w.Now()) {
+	if Enrolling(a.Person, w.Now()) {
 		t.Error("the old secret is still shown")
 	}
 }
 
 // pending returns the token of a sign-in that waits for its code.
-func (w *town) pending(a *identity.Account) string {
+func (w *town) pending(a *Visit) string {
 	w.Helper()
-	in, err := w.SignIn(w.Context(), a.Email, password, Client{Address: home})
+	in, err := w.SignIn(w.Context(), a.Person.Email, password, Client{Address: home})
 	if err != nil || !in.NeedsCode || in.Token == "" {
 		w.Fatalf("signing in: %+v, %v", in, err)
 	}
-	if _, _, err := w.Session(w.Context(), in.Token); fault.CodeOf(err) != fault.Unauthorized {
+	if _, err := w.Session(w.Context(), in.Token); fault.CodeOf(err) != fault.Unauthorized {
 		w.Errorf("a sign-in without its code is a session: %v", err)
 	}
 	return in.Token
@@ -155,13 +159,13 @@ func TestSignIn_RequiresACodeThatWorksOnce(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, codes := w.enrolled("ann@example.com")
 	token := w.pending(a)
-	_, err := w.giveCode(token, w.code(a))
+	_, err := w.giveCode(token, w.code(a.Person))
 	w.wantCode("the code that confirmed it", err, fault.Unauthorized)
 	w.pass(30 * time.Second)
-	code := w.code(a)
+	code := w.code(a.Person)
 	session, err := w.giveCode(token, code)
 	w.wantCode("the next code", err, 0)
-	_, _, err = w.Session(t.Context(), session)
+	_, err = w.Session(t.Context(), session)
 	w.wantCode("the session", err, 0)
 	_, err = w.giveCode(token, code)
 	w.wantCode("the used sign-in", err, fault.NotFound)
@@ -175,12 +179,12 @@ func TestSignIn_RequiresACodeThatWorksOnce(t *testing.T) {
 	w.wantCode("a recovery code", err, 0)
 	_, err = w.giveCode(w.pending(a), codes[3])
 	w.wantCode("the used recovery code", err, fault.Unauthorized)
-	if n := len(w.again(a).TOTP.Recovery); n != 9 {
+	if n := len(w.again(a).Person.TOTP.Recovery); n != 9 {
 		t.Errorf("%d recovery codes are left", n)
 	}
 	token = w.pending(a)
 	w.pass(10 * time.Minute)
-	_, err = w.giveCode(token, w.code(a))
+	_, err = w.giveCode(token, w.code(a.Person))
 	w.wantCode("after ten minutes", err, fault.NotFound)
 }
 
@@ -222,34 +226,35 @@ func TestCodesAreThrottledWhateverThePasswordResets(t *testing.T) {
 func TestSwitchingItOffTakesThePasswordAndACode(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, codes := w.enrolled("ann@example.com")
-	w.wantCode("a wrong password", w.DisableTOTP(t.Context(), a, "wrong", codes[0], home), fault.Invalid)
-	w.wantCode("a wrong code", w.DisableTOTP(t.Context(), a, password, "000000", home), fault.Invalid)
-	if !HasTOTP(w.again(a)) {
+	w.wantCode("a wrong password", w.DisableTOTP(t.Context(), a.Person, "wrong", codes[0], home), fault.Invalid)
+	w.wantCode("a wrong code", w.DisableTOTP(t.Context(), a.Person, password, "000000", home), fault.Invalid)
+	if !HasTOTP(w.again(a).Person) {
 		t.Error("it is off")
 	}
-	w.wantCode("switching it off", w.DisableTOTP(t.Context(), a, password, codes[0], home), 0)
+	w.wantCode("switching it off", w.DisableTOTP(t.Context(), a.Person, password, codes[0], home), 0)
 	a = w.again(a)
-	if a.TOTP != nil {
-		t.Errorf("left is %+v", a.TOTP)
+	if a.Person.TOTP != nil {
+		t.Errorf("left is %+v", a.Person.TOTP)
 	}
-	_, err := w.signIn(a.Email, password, home)
+	_, err := w.signIn(a.Person.Email, password, home)
 	w.wantCode("signing in", err, 0)
-	w.wantCode("switching it off again", w.DisableTOTP(t.Context(), a, password, codes[1], home), fault.Invalid)
+	w.wantCode("switching it off again", w.DisableTOTP(t.Context(), a.Person, password, codes[1], home), fault.Invalid)
 }
 
 func TestDelete_TakesThePasswordAndACode(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, codes := w.enrolled("ann@example.com")
 	before := *a
-	before.TOTP = nil // a session may know the account from before
+	person := *a.Person
+	before.Person, person.TOTP = &person, nil // a session may know the account from before
 	w.wantCode("without a code", w.Delete(t.Context(), &before, password, "", home), fault.Invalid)
 	w.wantCode("a wrong code", w.Delete(t.Context(), a, password, "000000", home), fault.Invalid)
 	w.wantCode("a wrong password", w.Delete(t.Context(), a, "wrong", codes[0], home), fault.Invalid)
-	if again := w.again(a); !again.DeletedAt.IsZero() || len(again.TOTP.Recovery) != len(codes) {
+	if again := w.again(a); !again.Account.DeletedAt.IsZero() || len(again.Person.TOTP.Recovery) != len(codes) {
 		t.Errorf("the account is %+v", again)
 	}
 	w.wantCode("both", w.Delete(t.Context(), &before, password, codes[0], home), 0)
-	if again := w.again(a); again.DeletedAt.IsZero() {
+	if again := w.again(a); again.Account.DeletedAt.IsZero() {
 		t.Error("the account is not deleted")
 	}
 }
@@ -257,9 +262,9 @@ func TestDelete_TakesThePasswordAndACode(t *testing.T) {
 func TestRecoveryCodesAreReplaced(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, old := w.enrolled("ann@example.com")
-	_, err := w.ReplaceRecovery(t.Context(), a, "000000", home)
+	_, err := w.ReplaceRecovery(t.Context(), a.Person, "000000", home)
 	w.wantCode("a wrong code", err, fault.Invalid)
-	codes, err := w.ReplaceRecovery(t.Context(), a, old[0], home)
+	codes, err := w.ReplaceRecovery(t.Context(), a.Person, old[0], home)
 	if err != nil || len(codes) != 10 {
 		t.Fatalf("%d codes, %v", len(codes), err)
 	}
@@ -273,10 +278,10 @@ func TestResetTOTP_AllowsSigningInWithThePasswordAlone(t *testing.T) {
 	w := newTown(t, SignupFirst)
 	a, _, _ := w.enrolled("ann@example.com")
 	token := w.pending(a)
-	w.wantCode("resetting", ResetTOTP(t.Context(), w.s, a), 0)
-	w.wantCode("resetting again", ResetTOTP(t.Context(), w.s, a), fault.Invalid)
+	w.wantCode("resetting", ResetTOTP(t.Context(), w.s, a.Person), 0)
+	w.wantCode("resetting again", ResetTOTP(t.Context(), w.s, a.Person), fault.Invalid)
 	_, err := w.giveCode(token, "anything")
 	w.wantCode("a sign-in under way", err, 0)
-	_, err = w.signIn(a.Email, password, home)
+	_, err = w.signIn(a.Person.Email, password, home)
 	w.wantCode("signing in", err, 0)
 }

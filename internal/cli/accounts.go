@@ -27,12 +27,13 @@ type accountsCommand struct {
 	Show         accountsShow   `cmd:"" help:"Show an account with its signing secrets and keys."`
 	RotateSecret accountsRotate `cmd:"" help:"Create a signing secret. The old one still signs for 24 hours."`
 
-	SetPassword accountsPassword `cmd:"" help:"Set the password of an account for the dashboard."`
-	SetOperator accountsOperator `cmd:"" help:"Make an account an operator, or an ordinary one. Operators see the sizes of all accounts in the dashboard."`
-	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove the second factor of an account whose owner has lost it."`
+	SetPassword accountsPassword `cmd:"" help:"Set the password that a person signs in to the dashboard with."`
+	SetOperator accountsOperator `cmd:"" help:"Make an account an operator, or an ordinary one. Its owners see the sizes of all accounts in the dashboard."`
+	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove the second factor of a person who has lost it."`
 	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, which override those of the service."`
 	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, and its owner can't change anything."`
 	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due in the meantime run at once."`
+	Members     accountsMembers  `cmd:"" help:"Show who belongs to an account, with their roles, and who is invited."`
 	Audit       accountsAudit    `cmd:"" help:"Show the audit log of an account, or of the service."`
 	Delete      accountsDelete   `cmd:"" help:"Delete an account with all its records."`
 }
@@ -102,6 +103,7 @@ type keyView struct {
 	Scope      string    `json:"scope"`
 	ExpiresAt  *string   `json:"expires_at"`
 	CIDRs      []string  `json:"cidrs"`
+	CreatedBy  *string   `json:"created_by"`
 }
 
 type newKeyView struct {
@@ -140,10 +142,17 @@ func viewKeys(keys []*identity.Key) []keyView {
 	for _, k := range keys {
 		views = append(views, keyView{
 			k.ID, printable(k.Name), k.Prefix, viewTime(k.CreatedAt), viewTime(k.LastUsedAt), viewTime(k.RevokedAt),
-			string(k.Scope), viewTime(k.ExpiresAt), append([]string{}, k.CIDRs...),
+			string(k.Scope), viewTime(k.ExpiresAt), append([]string{}, k.CIDRs...), madeBy(k),
 		})
 	}
 	return views
+}
+
+func madeBy(k *identity.Key) *string {
+	if k.MadeBy == "" {
+		return nil
+	}
+	return &k.MadeBy
 }
 
 func viewTime(t time.Time) *string {
@@ -179,14 +188,14 @@ func printKeys(out io.Writer, email string, keys []keyView) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tLAST USED\tEXPIRES\tREVOKED\tNETWORKS")
+	_, _ = fmt.Fprintln(w, "ID\tNAME\tKEY\tSCOPE\tCREATED\tLAST USED\tEXPIRES\tREVOKED\tNETWORKS\tCREATED BY")
 	for _, k := range keys {
 		networks := "any"
 		if len(k.CIDRs) > 0 {
 			networks = strings.Join(k.CIDRs, ",")
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			k.ID, printable(k.Name), k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			k.ID, printable(k.Name), k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks, orDash(k.CreatedBy))
 	}
 	return w.Flush()
 }

@@ -33,6 +33,7 @@ type commands struct {
 	Jobs       jobsCommand       `cmd:"" help:"Create, list, watch, change and cancel jobs through the API of a running service."`
 	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
 	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
+	Members    membersCommand    `cmd:"" help:"Invite persons to the account, change their roles and remove them, through the API of a running service."`
 	Groups     groupsCommand     `cmd:"" help:"Define and delete groups of targets through the API of a running service."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`
 	Alerts     alertsCommand     `cmd:"" help:"Define, test and delete alerts through the API of a running service."`

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -21,29 +22,47 @@ import (
 
 type accountsPassword struct {
 	recordsFlags
-	Email string `arg:"" help:"The account's email."`
+	Email string `arg:"" help:"The email that the person signs in with."`
 }
 
 // Run sets a password, which is typed twice at a terminal and else is the first
 // line of standard input.
 func (c *accountsPassword) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
-		if a.Email == auth.PublicEmail {
-			return errors.New("nobody signs in to the account of the public key")
-		}
+	return c.withPerson(env, c.Email, func(ctx context.Context, s store.Store, p *identity.Person) error {
 		password, err := readPassword(env)
 		if err != nil {
 			return err
 		}
-		if err := auth.SetPassword(ctx, s, a, password); err != nil {
+		if err := auth.SetPassword(ctx, s, p, password); err != nil {
 			return err
 		}
-		env.record(s, a.Owner, audit.PasswordChanged, "all sessions ended")
+		env.record(s, p.Home, audit.PasswordChanged, p.Email+", all sessions ended")
 		if c.JSON {
+			a, err := s.AccountOf(ctx, p.Home.Number)
+			if err != nil {
+				return err
+			}
 			return printJSON(env.out, viewAccount(a))
 		}
-		_, err = fmt.Fprintf(env.out, "%s has a new password; whoever was signed in to the account has to sign in again\n", a.Email)
+		_, err = fmt.Fprintf(env.out, "%s has a new password, and has to sign in again everywhere\n", p.Email)
 		return err
+	})
+}
+
+// withPerson calls do with the opened store and the person who signs in with an email.
+func (f *recordsFlags) withPerson(env *environment, email string, do func(context.Context, store.Store, *identity.Person) error) error {
+	return f.withStore(env, func(ctx context.Context, s store.Store) error {
+		if auth.NormalEmail(email) == auth.PublicEmail {
+			return errors.New("nobody signs in to the account of the public key")
+		}
+		p, err := auth.PersonByEmail(ctx, s, email)
+		if fault.CodeOf(err) == fault.NotFound && err != nil {
+			return failed(statusNotFound, "nobody signs in as %s; punctual accounts members EMAIL shows who belongs to an account", email)
+		}
+		if err != nil {
+			return err
+		}
+		return do(ctx, s, p)
 	})
 }
 
@@ -106,16 +125,16 @@ func (c *accountsOperator) Run(env *environment) error {
 
 type accountsTOTP struct {
 	recordsFlags
-	Email string `arg:"" help:"The account's email."`
+	Email string `arg:"" help:"The email that the person signs in with."`
 }
 
 // Run removes a second factor.
 func (c *accountsTOTP) Run(env *environment) error {
-	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
+	return c.withPerson(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Person) error {
 		if err := auth.ResetTOTP(ctx, s, a); err != nil {
 			return err
 		}
-		env.record(s, a.Owner, audit.TOTPReset, "")
+		env.record(s, a.Home, audit.TOTPReset, a.Email)
 		if c.JSON {
 			return printJSON(env.out, struct {
 				ID uuid.UUID `json:"id"`

@@ -212,6 +212,10 @@ func (w *writer) add(ctx context.Context, at place, r record) error {
 	switch v := r.value.(type) {
 	case *identity.Account:
 		w.records.Accounts = append(w.records.Accounts, v)
+	case *identity.Person:
+		w.records.People = append(w.records.People, v)
+	case *identity.Member:
+		w.records.Members = append(w.records.Members, v)
 	case *identity.Key:
 		w.records.Keys = append(w.records.Keys, v)
 	case *identity.HeaderSecret:

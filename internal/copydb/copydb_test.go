@@ -21,7 +21,7 @@ func TestCopy_CopiesAllRecords(t *testing.T) {
 	betweenAll(t, func(t *testing.T, from, to store.Copyable) {
 		result := copyAll(t, from, to)
 		wantSame(t, from, to)
-		want := "[{accounts 2} {keys 6} {secrets 4} {alerts 4} {recipients 6} {schedules 6} {jobs 626} {logs 66} {requests 2} {waits 4} {deliveries 10} {audits 15}]"
+		want := "[{accounts 2} {people 3} {members 6} {keys 6} {secrets 4} {alerts 4} {recipients 6} {schedules 6} {jobs 626} {logs 66} {requests 2} {waits 4} {deliveries 10} {audits 15}]"
 		if got := fmt.Sprint(result.Counts); got != want || result.Resumed {
 			t.Errorf("copied %s, resumed %t; want %s at once", got, result.Resumed, want)
 		}
@@ -180,7 +180,7 @@ type counter struct {
 }
 
 func (c *counter) CopyWrite(ctx context.Context, source, mark string, r *store.Records) error {
-	*c.n += len(r.Accounts) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Waits) + len(r.Deliveries) + len(r.Audits)
+	*c.n += len(r.Accounts) + len(r.People) + len(r.Members) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Waits) + len(r.Deliveries) + len(r.Audits)
 	return c.Copyable.CopyWrite(ctx, source, mark, r)
 }
 
@@ -320,7 +320,7 @@ func TestCopy_FillsBatches(t *testing.T) {
 	f.ok(err)
 	w := &weigher{Copyable: to}
 	copyAll(t, from, w)
-	if w.most != maxPage || w.writes != 3 { // one is the account
-		t.Errorf("%d writes with up to %d jobs, want 3 with %d", w.writes, w.most, maxPage)
+	if w.most != maxPage || w.writes != 5 { // of the account, its people and members
+		t.Errorf("%d writes with up to %d jobs, want 5 with %d", w.writes, w.most, maxPage)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -18,6 +20,8 @@ type Store interface {
 	Now() time.Time
 	AccountList(ctx context.Context) ([]*identity.Account, error)
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
+	MemberList(ctx context.Context, account int64) ([]*identity.Member, error)
+	PersonOf(ctx context.Context, id uuid.UUID) (*identity.Person, error)
 	SecretList(ctx context.Context, account int64) ([]*identity.HeaderSecret, error)
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]store.Limit, error)
 	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error)

@@ -1,6 +1,7 @@
 package copydb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -42,6 +43,8 @@ type record struct {
 // sections are the sections in the order in which they are copied.
 var sections = []section{
 	{name: "accounts", page: accountPage},
+	{name: "people", page: personPage},
+	{name: "members", page: memberPage},
 	{name: "keys", page: keyPage},
 	{name: "secrets", page: secretPage},
 	{name: "alerts", page: alertPage},
@@ -171,6 +174,36 @@ func accountPage(ctx context.Context, s Store, owner job.Owner, behind string, _
 	}
 	a, err := s.AccountOf(ctx, owner.Number)
 	return []record{{a, owner.ID.String()}}, err
+}
+
+// personPage reads the persons whose oldest account is the owner's.
+func personPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	members, err := s.MemberList(ctx, owner.Number)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(members, func(a, b *identity.Member) int { return bytes.Compare(a.Person[:], b.Person[:]) })
+	var page []*identity.Person
+	for _, m := range members {
+		if m.Invited() || m.Person.String() <= behind || len(page) == limit {
+			continue
+		}
+		p, err := s.PersonOf(ctx, m.Person)
+		if err != nil {
+			return nil, err
+		}
+		if p.Home.Number == owner.Number {
+			page = append(page, p)
+		}
+	}
+	return records(page, func(p *identity.Person) string { return p.ID.String() }), nil
+}
+
+func memberPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
+	members, err := s.MemberList(ctx, owner.Number)
+	known := slices.IndexFunc(members, func(m *identity.Member) bool { return m.ID.String() == behind })
+	members = members[known+1:]
+	return records(members[:min(limit, len(members))], func(m *identity.Member) string { return m.ID.String() }), err
 }
 
 func keyPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {

@@ -136,7 +136,7 @@ func (f *filler) fill() {
 
 func (f *filler) account(email string) job.Owner {
 	f.Helper()
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Password: "hash of " + email, Operator: email < "b", Secrets: []identity.Secret{
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Operator: email < "b", Secrets: []identity.Secret{
 		{Value: "whsec_current", CreatedAt: f.now},
 		{Value: "whsec_before", CreatedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(24 * time.Hour)},
 		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
@@ -149,7 +149,9 @@ func (f *filler) account(email string) job.Owner {
 		_, err := f.s.SigningKeyAdd(f.ctx, &k, time.Time{})
 		f.ok(err)
 	}
-	f.ok(f.s.AccountTOTP(f.ctx, a.Number, func(*identity.TOTP) (*identity.TOTP, error) {
+	f.ok(f.s.PersonPassword(f.ctx, identity.PasswordChange{Person: a.ID, Password: "hash of " + email}))
+	f.members(a)
+	f.ok(f.s.PersonTOTP(f.ctx, a.ID, func(*identity.TOTP) (*identity.TOTP, error) {
 		return &identity.TOTP{
 			Secret: []byte("secret of " + email), CreatedAt: f.now, ConfirmedAt: f.now.Add(time.Second), LastStep: 1 << 40,
 			Recovery: [][]byte{bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)},
@@ -161,6 +163,26 @@ func (f *filler) account(email string) job.Owner {
 		f.ok(f.s.AccountSuspend(f.ctx, a.Number, f.now, "spam ☃"))
 	}
 	return a.Owner
+}
+
+// members stores an invitation and a person who belongs to all accounts.
+func (f *filler) members(a *identity.Account) {
+	f.Helper()
+	for _, email := range []string{"guest@example.com", "zoe@example.com"} {
+		m := &identity.Member{
+			ID: uuid.New(), Account: a.Number, Email: email, Role: identity.RoleEditor, CreatedAt: f.now, Hash: []byte(email + " of " + a.Email), ExpiresAt: f.now.Add(time.Hour),
+		}
+		f.ok(f.s.MemberChange(f.ctx, a.Number, uuid.Nil, email, func(*identity.MemberState) (*identity.Member, error) { return m, nil }))
+		if email == "zoe@example.com" {
+			continue
+		}
+		p, err := f.s.PersonGet(f.ctx, email)
+		if err != nil {
+			p = &identity.Person{ID: uuid.New(), Email: email, CreatedAt: f.now, Password: "hash"}
+		}
+		_, err = f.s.MemberAccept(f.ctx, &identity.Acceptance{Hash: m.Hash, Person: p, New: err != nil, At: f.now})
+		f.ok(err)
+	}
 }
 
 // audits stores five entries, one of which counts three repetitions.
@@ -457,7 +479,8 @@ func dump(t testing.TB, s store.Copyable) string {
 		show("issuer's key", k.Number, k.Private, k.CreatedAt, k.SignsAt, k.EndsAt)
 	}
 	for _, a := range accounts {
-		show("account", a.Number, a.ID, a.Email, a.CreatedAt, a.Password, a.Operator, a.DeletedAt)
+		show("account", a.Number, a.ID, a.Email, a.CreatedAt, a.Operator, a.DeletedAt)
+		showMembers(t, s, a, show)
 		for _, secret := range a.Secrets {
 			show("secret", secret.Value, secret.CreatedAt, secret.ExpiresAt)
 		}
@@ -529,4 +552,23 @@ func line(lines []string, i int) string {
 		return lines[i]
 	}
 	return "(nothing)"
+}
+
+func showMembers(t testing.TB, s store.Store, a *identity.Account, show func(what string, fields ...any)) {
+	t.Helper()
+	members, err := s.MemberList(t.Context(), a.Number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		show("member", m.ID, m.Account, m.Person, m.Email, string(m.Role), m.CreatedAt, string(m.Hash), m.ExpiresAt)
+		if m.Invited() {
+			continue
+		}
+		p, err := s.PersonOf(t.Context(), m.Person)
+		if err != nil {
+			t.Fatal(err)
+		}
+		show("person", p.ID, p.Email, p.CreatedAt, p.Password, p.Home.Number, p.TOTP != nil && string(p.TOTP.Secret) != "")
+	}
 }

@@ -15,9 +15,9 @@ import (
 )
 
 var alertRoutes = []route{
-	{"/alerts", forOwners, map[string]handler{"GET": (*Server).alerts, "POST": (*Server).putAlert}},
-	{"/alerts/{name}/delete", forOwners, map[string]handler{"POST": (*Server).deleteAlert}},
-	{"/alerts/{name}/test", forOwners, map[string]handler{"POST": (*Server).testAlert}},
+	{"/alerts", forSignedIn, map[string]handler{"GET": (*Server).alerts, "POST": (*Server).putAlert}},
+	{"/alerts/{name}/delete", forSignedIn, map[string]handler{"POST": (*Server).deleteAlert}},
+	{"/alerts/{name}/test", forSignedIn, map[string]handler{"POST": (*Server).testAlert}},
 }
 
 // alertsShown is how many alerts an account can have.

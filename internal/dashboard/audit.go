@@ -16,7 +16,7 @@ import (
 )
 
 var auditRoutes = []route{
-	{"/settings/audit", forOwners, map[string]handler{"GET": (*Server).accountAudit}},
+	{"/settings/audit", forAdmins, map[string]handler{"GET": (*Server).accountAudit}},
 	{"/operator/audit", forOperators, map[string]handler{"GET": (*Server).serviceAudit}},
 }
 
@@ -25,7 +25,7 @@ const auditsShown = 50
 
 func (s *Server) accountAudit(c *call) error {
 	return s.showAudit(c, c.owner().Number, &view.AuditLog{
-		Area: "settings", Title: "Audit log", About: "Sign-ins, changes of keys, secrets and passwords, edits of alerts and limits, and what an operator did.", Tabs: true,
+		Area: "settings", Title: "Audit log", About: "Sign-ins, people, changes of keys, secrets and passwords, edits of alerts and limits, and what an operator did.", Tabs: true,
 	})
 }
 
@@ -70,6 +70,8 @@ var auditEvents = map[string]string{
 	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.IssuerRotated: "Key for tokens rotated", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
+	audit.MemberInvited: "Person invited", audit.MemberJoined: "Person joined", audit.MemberChanged: "Role changed",
+	audit.MemberRemoved: "Person removed", audit.MemberLeft: "Person left", audit.InvitationWithdrawn: "Invitation withdrawn",
 	audit.InviteCreated: "Invite created", audit.AccountLimited: "Account limits changed", audit.AccountSuspended: "Account suspended",
 	audit.AlertCreated: "Alert created", audit.AlertChanged: "Alert changed", audit.AlertDeleted: "Alert deleted",
 	audit.GroupCreated: "Group created", audit.GroupChanged: "Group changed", audit.GroupDeleted: "Group deleted",
@@ -120,12 +122,12 @@ func (c *call) actor() audit.Actor {
 	if c.viewer != nil && c.viewer.public {
 		return audit.Actor{Kind: audit.ByNobody, Address: c.address()}
 	}
-	return audit.Actor{Kind: audit.BySession, Address: c.address()}
+	return audit.Actor{Kind: audit.BySession, Name: c.visit.Person.Email, Address: c.address()}
 }
 
 // operatorActor returns the viewer as an actor of the service's audit log.
 func (c *call) operatorActor() audit.Actor {
-	return audit.Actor{Kind: audit.ByOperator, Name: c.account().Email, Address: c.address()}
+	return audit.Actor{Kind: audit.ByOperator, Name: c.visit.Person.Email, Address: c.address()}
 }
 
 // auditOperator records what an operator did to an account: in the account's log

@@ -11,7 +11,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/identity"
@@ -22,7 +24,9 @@ import (
 // viewer is the account that requests a page.
 type viewer struct {
 	account  *identity.Account
-	public   bool // the account of the public key, which anybody may view
+	role     identity.Role          // of the person in the account
+	accounts []*identity.Membership // that the person belongs to
+	public   bool                   // the account of the public key, which anybody may view
 	operator bool
 	signedIn string // on public pages: the email of the account that is signed in, or ""
 }
@@ -35,9 +39,21 @@ type call struct {
 	id     string // of the request
 	status int
 	viewer *viewer // nil if nobody is signed in
-	// session is the viewer's session; nil without one.
+	// session is the viewer's session, and visit who has it; nil without one.
 	session *identity.Session
+	visit   *auth.Visit
 }
+
+// method returns the method of the request, GET for HEAD.
+func (c *call) method() string {
+	if c.r.Method == http.MethodHead {
+		return http.MethodGet
+	}
+	return c.r.Method
+}
+
+// may reports whether the viewer's role includes another.
+func (c *call) may(role identity.Role) bool { return c.viewer.role.Includes(role) }
 
 // WriteHeader records the status for the metrics.
 func (c *call) WriteHeader(status int) {
@@ -56,9 +72,16 @@ func (c *call) setViewer(v *viewer) {
 	var signedIn string
 	if v != nil {
 		signedIn = v.signedIn
-		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator}
+		shown = &ui.Viewer{Email: v.account.Email, Public: v.public, Operator: v.operator, Role: string(v.role)}
+		if c.visit != nil {
+			shown.Person = c.visit.Person.Email
+		}
+		for _, m := range v.accounts {
+			shown.Accounts = append(shown.Accounts, ui.Account{ID: m.Account.ID.String(), Email: m.Email, Role: string(m.Role), Current: m.Account.Number == v.account.Number})
+		}
 	}
 	if v != nil {
+		c.r = c.r.WithContext(access.With(c.r.Context(), v.role))
 		c.r = c.r.WithContext(audit.WithActor(job.WithActor(c.r.Context(), c.author()), c.actor()))
 	}
 	if v != nil && v.public {
@@ -70,7 +93,7 @@ func (c *call) setViewer(v *viewer) {
 	preferences := c.readPreferences()
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
-		Viewer: shown, SignedIn: signedIn, Path: path, HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Viewer: shown, SignedIn: signedIn, Path: path, Here: c.r.URL.RequestURI(), HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
 		Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
 	}))
 }
@@ -80,7 +103,7 @@ func (c *call) author() job.Actor {
 	if c.viewer.public {
 		return job.Actor{Kind: job.ByPublic}
 	}
-	return job.Actor{Kind: job.BySession, ID: c.viewer.account.ID.String(), Name: c.viewer.account.Email}
+	return job.Actor{Kind: job.BySession, ID: c.visit.Person.ID.String(), Name: c.visit.Person.Email}
 }
 
 // account returns the viewer's account. It panics if nobody is signed in, so only

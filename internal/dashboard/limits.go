@@ -71,7 +71,7 @@ func (s *Server) count(route route, public bool, c *call) error {
 
 // changes reports whether a request may change something of an account.
 func changes(route route, c *call) bool {
-	return !readsOnly(c.r) && route.path != "/jobs/preview" && route.path != preferencesPath
+	return !readsOnly(c.r) && !readOnly[route.path] && route.path != switchPath
 }
 
 // countPublic counts a change of the public account like an API call with the

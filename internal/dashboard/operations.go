@@ -15,10 +15,10 @@ import (
 )
 
 var operationRoutes = []route{
-	{"/operations", forOwners, map[string]handler{"GET": (*Server).operations, "POST": (*Server).startOperation}},
-	{"/operations/new", forOwners, map[string]handler{"GET": (*Server).newOperation}},
-	{"/operations/{operation_id}", forOwners, map[string]handler{"GET": (*Server).operation}},
-	{"/operations/{operation_id}/stop", forOwners, map[string]handler{"POST": (*Server).stopOperation}},
+	{"/operations", forSignedIn, map[string]handler{"GET": (*Server).operations, "POST": (*Server).startOperation}},
+	{"/operations/new", forSignedIn, map[string]handler{"GET": (*Server).newOperation}},
+	{"/operations/{operation_id}", forSignedIn, map[string]handler{"GET": (*Server).operation}},
+	{"/operations/{operation_id}/stop", forSignedIn, map[string]handler{"POST": (*Server).stopOperation}},
 }
 
 // operationsShown is how many operations a page of the list has.

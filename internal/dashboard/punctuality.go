@@ -13,7 +13,7 @@ import (
 const punctualityPath = "/punctuality"
 
 var punctualityRoutes = []route{
-	{punctualityPath, forOwners, map[string]handler{"GET": (*Server).punctuality}},
+	{punctualityPath, forSignedIn, map[string]handler{"GET": (*Server).punctuality}},
 }
 
 // punctuality shows how late the jobs of all accounts began.

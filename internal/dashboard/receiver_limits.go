@@ -16,11 +16,11 @@ import (
 )
 
 var limitRoutes = []route{
-	{"/limits", forOwners, map[string]handler{"GET": (*Server).receiverLimits, "POST": (*Server).setLimit}},
-	{"/limits/{key}", forOwners, map[string]handler{"GET": (*Server).receiverLimit}},
-	{"/limits/{key}/pause", forOwners, map[string]handler{"POST": (*Server).pauseLimit}},
-	{"/limits/{key}/resume", forOwners, map[string]handler{"POST": (*Server).resumeLimit}},
-	{"/limits/{key}/delete", forOwners, map[string]handler{"POST": (*Server).deleteLimit}},
+	{"/limits", forSignedIn, map[string]handler{"GET": (*Server).receiverLimits, "POST": (*Server).setLimit}},
+	{"/limits/{key}", forSignedIn, map[string]handler{"GET": (*Server).receiverLimit}},
+	{"/limits/{key}/pause", forSignedIn, map[string]handler{"POST": (*Server).pauseLimit}},
+	{"/limits/{key}/resume", forSignedIn, map[string]handler{"POST": (*Server).resumeLimit}},
+	{"/limits/{key}/delete", forSignedIn, map[string]handler{"POST": (*Server).deleteLimit}},
 }
 
 // limitsShown is how many limits a page of the list has.

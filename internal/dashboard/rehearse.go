@@ -20,7 +20,7 @@ import (
 )
 
 var rehearseRoutes = []route{
-	{"/rehearse", forOwners, map[string]handler{"GET": (*Server).showRehearsal}},
+	{"/rehearse", forSignedIn, map[string]handler{"GET": (*Server).showRehearsal}},
 }
 
 const (

@@ -1,16 +1,44 @@
 package dashboard
 
-import "slices"
+import (
+	"net/http"
+	"slices"
 
-// access is who may see a page.
-type access int
+	"github.com/punctual-dev/punctual/internal/identity"
+)
+
+// audience is who may see a page.
+type audience int
 
 const (
-	forAnyone    access = iota // everyone
-	forMembers                 // the account signed in; under /public, anyone sees the public account's
-	forOwners                  // the account signed in only
-	forOperators               // operators only
+	forAnyone    audience = iota // everyone
+	forMembers                   // members of the account; under /public, anyone sees the public account's
+	forSignedIn                  // members of the account only
+	forPersons                   // members of the account, whatever their role: their own credentials
+	forAdmins                    // admins of the account
+	forOwners                    // owners of the account
+	forOperators                 // owners of an operator's account
 )
+
+// least returns the least role that a method of a route needs; "" if nobody need be
+// signed in. What a page shows and changes beyond that, the packages below decide.
+func (r route) least(method string) identity.Role {
+	switch r.access {
+	case forAnyone:
+		return ""
+	case forAdmins:
+		return identity.RoleAdmin
+	case forOwners, forOperators:
+		return identity.RoleOwner
+	}
+	if r.access == forPersons || method == http.MethodGet || readOnly[r.path] {
+		return identity.RoleViewer
+	}
+	return identity.RoleEditor
+}
+
+// readOnly has the paths whose forms change nothing of the account.
+var readOnly = map[string]bool{"/jobs/preview": true, preferencesPath: true}
 
 // handler responds to a request for a page, or returns the error to show.
 type handler func(*Server, *call) error
@@ -18,7 +46,7 @@ type handler func(*Server, *call) error
 // route is a path with its handlers by method.
 type route struct {
 	path    string // a pattern of http.ServeMux, without method
-	access  access
+	access  audience
 	methods map[string]handler
 }
 
@@ -29,6 +57,8 @@ func allRoutes() []route {
 		homeRoutes,
 		signInRoutes,
 		settingsRoutes,
+		memberRoutes,
+		joinRoutes,
 		usageRoutes,
 		preferenceRoutes,
 		secretRoutes,

@@ -14,8 +14,8 @@ import (
 )
 
 var secretRoutes = []route{
-	{"/secrets", forOwners, map[string]handler{"GET": (*Server).secrets, "POST": (*Server).putSecret}},
-	{"/secrets/{name}/delete", forOwners, map[string]handler{"POST": (*Server).deleteSecret}},
+	{"/secrets", forAdmins, map[string]handler{"GET": (*Server).secrets, "POST": (*Server).putSecret}},
+	{"/secrets/{name}/delete", forAdmins, map[string]handler{"POST": (*Server).deleteSecret}},
 }
 
 // secrets lists the account's secrets without their values. The parameter name

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
@@ -30,6 +31,7 @@ import (
 type Config struct {
 	Service    *service.Service
 	People     *auth.People
+	Members    *auth.Members
 	Auth       *auth.Authenticator
 	Secrets    *secret.Vault
 	Alerts     *service.Alerts
@@ -158,10 +160,7 @@ func (s *Server) handle(route route, public bool, c *call) error {
 	if len(route.methods) == 0 {
 		return fault.New(fault.NotFound, "There is no page at this address.")
 	}
-	method := c.r.Method
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
+	method := c.method()
 	h := route.methods[method]
 	if h == nil {
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
@@ -186,8 +185,11 @@ func (s *Server) refuse(route route, c *call) (refused bool, err error) {
 		return false, nil
 	case c.viewer == nil:
 		return true, s.askToSignIn(c)
-	case needed == forOwners && c.viewer.public, needed == forOperators && !c.viewer.operator:
+	case needed != forMembers && c.viewer.public, needed == forOperators && !c.viewer.operator:
 		return true, fault.New(fault.NotFound, "There is no page at this address.")
+	}
+	if err := access.Need(c.r.Context(), route.least(c.method())); err != nil {
+		return true, fault.New(fault.Forbidden, ui.Sentence(err.Error()))
 	}
 	return false, nil
 }
@@ -201,7 +203,7 @@ const (
 
 // readForm reads a posted form. It refuses a form whose declared length is too
 // large without reading it.
-func (c *call) readForm(needed access) error {
+func (c *call) readForm(needed audience) error {
 	most, words := int64(maxForm), "2 MiB"
 	if needed == forAnyone {
 		most, words = maxOpenForm, "16 KiB"

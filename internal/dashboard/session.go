@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -55,13 +56,13 @@ func (c *call) cookie(name string) string {
 // of the session cookie; nil without one.
 func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	if public {
-		return &viewer{account: s.Public, public: true, signedIn: s.signedIn(c)}, nil
+		return &viewer{account: s.Public, role: identity.RoleEditor, public: true, signedIn: s.signedIn(c)}, nil
 	}
 	token := c.cookie(sessionCookie)
 	if token == "" {
 		return nil, nil
 	}
-	account, session, err := s.People.Session(c.r.Context(), token)
+	v, err := s.People.Session(c.r.Context(), token)
 	if err != nil && fault.CodeOf(err) == fault.Unauthorized {
 		c.setCookie(sessionCookie, "", 0)
 		return nil, nil
@@ -69,26 +70,28 @@ func (s *Server) readViewer(c *call, public bool) (*viewer, error) {
 	if err != nil {
 		return nil, err
 	}
+	session := v.Session
 	if s.Service.Now().Sub(session.SeenAt) < time.Second {
 		// The session was just extended, so extend the cookie too.
 		c.setCookie(sessionCookie, token, session.ExpiresAt.Sub(session.SeenAt))
 	}
-	c.session = session
-	return &viewer{account: account, operator: account.Operator}, nil
+	c.session, c.visit = session, v
+	accounts, err := s.People.Memberships(c.r.Context(), v.Person.ID)
+	return &viewer{account: v.Account, role: v.Role, accounts: accounts, operator: v.Account.Operator && v.Role == identity.RoleOwner}, err
 }
 
-// signedIn returns the email of the account whose session the browser has, for the
+// signedIn returns the email of the person whose session the browser has, for the
 // way back from public pages; "" without one.
 func (s *Server) signedIn(c *call) string {
 	token := c.cookie(sessionCookie)
 	if token == "" {
 		return ""
 	}
-	account, _, err := s.People.Session(c.r.Context(), token)
+	v, err := s.People.Session(c.r.Context(), token)
 	if err != nil {
 		return "" // public pages don't need it
 	}
-	return account.Email
+	return v.Person.Email
 }
 
 // permit returns an Unauthorized fault once the viewer's session has ended. Streams
@@ -97,7 +100,10 @@ func (c *call) permit(ctx context.Context) error {
 	if c.viewer.public {
 		return nil
 	}
-	_, _, err := c.server.People.Session(ctx, c.cookie(sessionCookie))
+	v, err := c.server.People.Session(ctx, c.cookie(sessionCookie))
+	if err == nil && v.Account.Number != c.owner().Number { // another tab shows another account now
+		err = fault.New(fault.Unauthorized, "this session shows another account now")
+	}
 	return err
 }
 
@@ -139,17 +145,19 @@ func (c *call) address() string { return edge.ClientAddr(c.r).String() }
 // client returns the client of a new session.
 func (c *call) client() auth.Client { return auth.Client{Address: c.address(), Agent: c.r.UserAgent()} }
 
-// begin sets the session cookie and redirects. If the account has never had a key,
-// begin creates one and redirects to the first steps.
+// begin sets the session cookie and redirects. If the account has never had a key, and
+// the person may create one, begin does and redirects to the first steps.
 func (s *Server) begin(c *call, token, to string) error {
-	account, _, err := s.People.Session(c.r.Context(), token)
+	v, err := s.People.Session(c.r.Context(), token)
 	if err != nil {
 		return err
 	}
-	c.setCookie(sessionCookie, token, auth.SessionLasts)
-	keys, err := s.Auth.Keys(c.r.Context(), account.Number)
-	if err == nil && len(keys) == 0 {
-		err = s.createKey(c, account, auth.KeySpec{Name: "first key", Scope: identity.ScopeJobs})
+	c.setCookie(sessionCookie, token, v.Session.ExpiresAt.Sub(v.Session.SeenAt))
+	keys, err := s.Auth.Keys(c.r.Context(), v.Account.Number)
+	if err == nil && len(keys) == 0 && v.Role.Includes(access.Least["auth.Authenticator.AddKey"]) && !strings.HasPrefix(to, auth.JoinPath) {
+		c.visit, c.session = v, v.Session
+		c.setViewer(&viewer{account: v.Account, role: v.Role})
+		err = s.createKey(c, v.Account, auth.KeySpec{Name: "first key", Scope: identity.ScopeJobs})
 		to = "/welcome"
 	}
 	if err != nil {

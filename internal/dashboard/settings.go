@@ -10,16 +10,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 var settingsRoutes = []route{
-	{"/settings", forOwners, map[string]handler{"GET": (*Server).settings}},
-	{"/settings/keys", forOwners, map[string]handler{"POST": (*Server).addKey}},
-	{"/settings/keys/{key_id}/revoke", forOwners, map[string]handler{"POST": (*Server).revokeKey}},
-	{"/settings/signing-secret", forOwners, map[string]handler{"POST": (*Server).rotateSecret}},
-	{"/settings/password", forOwners, map[string]handler{"POST": (*Server).changePassword}},
+	{"/settings", forSignedIn, map[string]handler{"GET": (*Server).settings}},
+	{"/settings/keys", forAdmins, map[string]handler{"POST": (*Server).addKey}},
+	{"/settings/keys/{key_id}/revoke", forAdmins, map[string]handler{"POST": (*Server).revokeKey}},
+	{"/settings/signing-secret", forAdmins, map[string]handler{"POST": (*Server).rotateSecret}},
+	{"/settings/password", forPersons, map[string]handler{"POST": (*Server).changePassword}},
 	{"/settings/delete", forOwners, map[string]handler{"POST": (*Server).deleteAccount}},
 }
 
@@ -37,15 +38,23 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	person, err := s.People.Person(c.r.Context(), c.visit.Person.ID)
+	if err != nil {
+		return nil, err
+	}
 	d := &view.Settings{
+		Admin: c.may(identity.RoleAdmin), Owner: c.may(identity.RoleOwner), Person: person.Email, Role: string(c.viewer.role), HasPassword: person.Password != "",
 		ID: account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
-		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(account), Retention: "For ever",
+		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(person), Retention: "For ever",
 	}
 	if err := quota.Suspended(account); err != nil {
 		d.Suspension = ui.Sentence(err.Error())
 	}
 	if s.Retention > 0 {
 		d.Retention = ui.Period(s.Retention)
+	}
+	if !d.Admin {
+		return d, s.readSessions(c, d)
 	}
 	for _, secret := range account.Secrets {
 		d.Secrets = append(d.Secrets, view.Secret{Value: secret.Value, CreatedAt: secret.CreatedAt, ExpiresAt: secret.ExpiresAt})
@@ -91,7 +100,7 @@ func (s *Server) rotateSecret(c *call) error {
 
 func (s *Server) changePassword(c *call) error {
 	form := c.r.PostForm
-	err := s.People.ChangePassword(c.r.Context(), c.account(), c.session, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
+	err := s.People.ChangePassword(c.r.Context(), c.visit, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
 	if err != nil {
 		return s.refuseForm(c, "password", err)
 	}
@@ -103,7 +112,7 @@ func (s *Server) changePassword(c *call) error {
 
 func (s *Server) deleteAccount(c *call) error {
 	form := c.r.PostForm
-	if err := s.People.Delete(c.r.Context(), c.account(), form.Get("password"), form.Get("code"), c.address()); err != nil {
+	if err := s.People.Delete(c.r.Context(), c.visit, form.Get("password"), form.Get("code"), c.address()); err != nil {
 		return s.refuseForm(c, "delete", err)
 	}
 	c.setCookie(sessionCookie, "", 0)

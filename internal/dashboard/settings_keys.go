@@ -16,7 +16,7 @@ import (
 var scopeChoices = []ui.Choice{
 	{Value: string(identity.ScopeJobs), Label: "jobs: jobs and schedules"},
 	{Value: string(identity.ScopeRead), Label: "read: only read jobs and schedules"},
-	{Value: string(identity.ScopeAdmin), Label: "admin: also keys, signing secrets and the audit log"},
+	{Value: string(identity.ScopeAdmin), Label: "admin: also keys, signing secrets, people and the audit log"},
 }
 
 // expiryChoices are days until a key expires.
@@ -46,7 +46,7 @@ func (s *Server) readKeys(c *call, d *view.Settings) error {
 	for _, k := range keys[from:to] {
 		d.Keys = append(d.Keys, view.Key{
 			ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Scope: string(k.Scope), Networks: strings.Join(k.CIDRs, ", "),
-			CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt,
+			MadeBy: k.MadeBy, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, ExpiresAt: k.ExpiresAt,
 		})
 	}
 	if to < len(keys) {

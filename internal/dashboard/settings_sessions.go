@@ -9,8 +9,8 @@ import (
 )
 
 var sessionRoutes = []route{
-	{"/settings/sessions/{session}/end", forOwners, map[string]handler{"POST": (*Server).endSession}},
-	{"/settings/sessions/end-others", forOwners, map[string]handler{"POST": (*Server).endOtherSessions}},
+	{"/settings/sessions/{session}/end", forPersons, map[string]handler{"POST": (*Server).endSession}},
+	{"/settings/sessions/end-others", forPersons, map[string]handler{"POST": (*Server).endOtherSessions}},
 }
 
 // sessionsShown is how many sessions the settings show: those used last.
@@ -18,7 +18,7 @@ const sessionsShown = 10
 
 // readSessions reads the account's sessions.
 func (s *Server) readSessions(c *call, d *view.Settings) error {
-	sessions, err := s.People.Sessions(c.r.Context(), c.owner().Number)
+	sessions, err := s.People.Sessions(c.r.Context(), c.visit.Person.ID)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) readSessions(c *call, d *view.Settings) error {
 
 func (s *Server) endSession(c *call) error {
 	id := c.r.PathValue("session")
-	if err := s.People.EndSession(c.r.Context(), c.account(), id, c.address()); err != nil {
+	if err := s.People.EndSession(c.r.Context(), c.visit, id, c.address()); err != nil {
 		return err
 	}
 	if id == auth.SessionID(c.session) {
@@ -46,7 +46,7 @@ func (s *Server) endSession(c *call) error {
 }
 
 func (s *Server) endOtherSessions(c *call) error {
-	if err := s.People.EndOtherSessions(c.r.Context(), c.account(), c.session, c.address()); err != nil {
+	if err := s.People.EndOtherSessions(c.r.Context(), c.visit, c.address()); err != nil {
 		return err
 	}
 	return c.redirect("/settings?done=endedothers")

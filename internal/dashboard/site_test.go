@@ -40,6 +40,7 @@ type site struct {
 	mu       sync.Mutex
 	now      time.Time
 	people   *auth.People
+	members  *auth.Members
 	receiver receiver
 }
 
@@ -78,7 +79,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 		o(&config, &people)
 	}
 	w.people = auth.NewPeople(people)
-	config.People, w.service = w.people, config.Service
+	w.members = auth.NewMembers(auth.MembersConfig{Store: s, Now: s.Now, Log: log, Audit: recorded})
+	config.People, config.Members, w.service = w.people, w.members, config.Service
 	api := httpapi.New(httpapi.Config{
 		Service: config.Service, Auth: w.auth, Audit: recorded, Metrics: measures, Broadcasts: config.Broadcasts, Log: log,
 		Stats: config.Stats, Running: func() bool { return true }, Quotas: config.Quotas, Rates: config.Rates,

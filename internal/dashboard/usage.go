@@ -12,7 +12,7 @@ import (
 )
 
 var usageRoutes = []route{
-	{"/settings/usage", forOwners, map[string]handler{"GET": (*Server).showUsage}},
+	{"/settings/usage", forSignedIn, map[string]handler{"GET": (*Server).showUsage}},
 }
 
 func (s *Server) showUsage(c *call) error {
@@ -94,7 +94,7 @@ func (s *Server) settingsUsage(c *call) ([]view.UsageRow, error) {
 			working++
 		}
 	}
-	sessions, err := s.People.Sessions(ctx, owner.Number)
+	sessions, err := s.People.Sessions(ctx, c.visit.Person.ID)
 	if err != nil {
 		return nil, err
 	}

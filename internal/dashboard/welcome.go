@@ -25,19 +25,19 @@ import (
 )
 
 var welcomeRoutes = []route{
-	{"/welcome", forOwners, map[string]handler{"GET": (*Server).welcome}},
-	{"/welcome/key", forOwners, map[string]handler{"POST": (*Server).welcomeKey}},
-	{"/welcome/send", forOwners, map[string]handler{"POST": (*Server).welcomeSend}},
-	{"/welcome/events", forOwners, map[string]handler{"GET": (*Server).welcomeEvents}},
+	{"/welcome", forSignedIn, map[string]handler{"GET": (*Server).welcome}},
+	{"/welcome/key", forAdmins, map[string]handler{"POST": (*Server).welcomeKey}},
+	{"/welcome/send", forSignedIn, map[string]handler{"POST": (*Server).welcomeSend}},
+	{"/welcome/events", forSignedIn, map[string]handler{"GET": (*Server).welcomeEvents}},
 }
 
 // jobsWatched is how many of the newest jobs the page shows.
 const jobsWatched = 3
 
-// channelOf returns the channel of an account's page. Nobody can guess it, since it
-// is derived from the random salt of the password's hash.
-func channelOf(a *identity.Account) string {
-	sum := sha256.Sum256([]byte("the channel of " + a.ID.String() + " " + a.Password))
+// channelOf returns the channel of a session's page. Nobody can guess it, since it is
+// derived from the session's token.
+func channelOf(s *identity.Session) string {
+	sum := sha256.Sum256(append([]byte("the channel of "), s.Hash...))
 	return "page-" + hex.EncodeToString(sum[:8])
 }
 
@@ -65,7 +65,7 @@ func firstJob(where view.Reach, origin, channel string) rawjson.Value {
 func (s *Server) readWelcome(c *call) (*view.Welcome, error) {
 	account, origin := c.account(), edge.Origin(c.r)
 	d := &view.Welcome{Reach: s.reachOf(c), Host: c.r.Host, Notice: c.notice()}
-	channel := channelOf(account)
+	channel := channelOf(c.session)
 	for _, m := range s.Broadcasts.Open(channel) {
 		d.Messages = append(d.Messages, view.Message{Text: messageText(&m), At: m.At, Due: m.Due})
 	}
@@ -119,7 +119,7 @@ func (s *Server) welcomeKey(c *call) error {
 
 // welcomeSend creates the first job.
 func (s *Server) welcomeSend(c *call) error {
-	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.account()))
+	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.session))
 	_, _, err := s.Service.Create(c.r.Context(), c.owner(), body, nil)
 	if err == nil {
 		return c.redirect("/welcome?done=sent")
@@ -138,7 +138,7 @@ func (s *Server) welcomeSend(c *call) error {
 // welcomeEvents sends an event when a message arrives on the page's channel, or
 // when one of the account's jobs changes.
 func (s *Server) welcomeEvents(c *call) error {
-	arrived, stop := s.Broadcasts.Watch(channelOf(c.account()))
+	arrived, stop := s.Broadcasts.Watch(channelOf(c.session))
 	defer stop()
 	stream, err := s.Events.OpenHints(c.r.Context(), c.owner(), edge.ClientAddr(c.r), time.Time{})
 	if err != nil {

@@ -49,7 +49,8 @@ func appendKey(b []byte, k *identity.Key) []byte {
 	b = appendInstant(append(b, `],"created_at":`...), k.CreatedAt)
 	b = appendInstant(append(b, `,"expires_at":`...), k.ExpiresAt)
 	b = appendInstant(append(b, `,"last_used_at":`...), k.LastUsedAt)
-	return appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
+	b = appendInstant(append(b, `,"revoked_at":`...), k.RevokedAt)
+	return appendTextOrNull(append(b, `,"created_by":`...), k.MadeBy)
 }
 
 // appendInstant appends a time, or null for the zero time.

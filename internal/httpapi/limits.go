@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -36,6 +37,7 @@ func (s *Server) admit(route route, method string, c *call) error {
 		return err
 	}
 	c.owner, c.caller = caller.Owner, caller
+	c.r = c.r.WithContext(access.WithKey(c.r.Context(), caller.Role))
 	c.r = c.r.WithContext(audit.WithActor(job.WithActor(c.r.Context(), actorOf(&caller)), c.actor()))
 	if err := s.charge(c, 0, 1); err != nil {
 		return err

@@ -9,19 +9,19 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 )
 
-// access is what a route requires of a caller.
-type access int
+// audience is what a route requires of a caller.
+type audience int
 
 const (
-	open       access = iota // no credentials
-	forReading               // a key with the scope read, whatever the method
-	forJobs                  // a key with the scope read for GET, and jobs for other methods
-	forChanges               // a key with the scope jobs, whatever the method
-	forAdmins                // a key with the scope admin
+	open       audience = iota // no credentials
+	forReading                 // a key with the scope read, whatever the method
+	forJobs                    // a key with the scope read for GET, and jobs for other methods
+	forChanges                 // a key with the scope jobs, whatever the method
+	forAdmins                  // a key with the scope admin
 )
 
 // scope returns the scope that a method of a route requires.
-func (a access) scope(method string) identity.Scope {
+func (a audience) scope(method string) identity.Scope {
 	switch {
 	case a == forAdmins:
 		return identity.ScopeAdmin

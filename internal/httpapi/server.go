@@ -35,6 +35,7 @@ type Config struct {
 	Service    *service.Service
 	Alerts     *service.Alerts
 	Auth       *auth.Authenticator
+	Members    *auth.Members
 	Secrets    *secret.Vault
 	Issuer     *issuer.Issuer // nil if the service issues no tokens
 	Audit      *audit.Log     // must not be nil
@@ -79,7 +80,7 @@ type handler func(*Server, *call) error
 // route is a path of the API with its methods.
 type route struct {
 	path    string
-	access  access
+	access  audience
 	methods map[string]handler
 }
 
@@ -120,6 +121,8 @@ var routes = []route{
 	{"/api/account/keys/{key_id}", forAdmins, map[string]handler{"DELETE": own((*Server).revokeKey)}},
 	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
+	{"/api/account/members", forAdmins, map[string]handler{"GET": own((*Server).listMembers), "POST": own((*Server).inviteMember)}},
+	{"/api/account/members/{member_id}", forAdmins, map[string]handler{"PATCH": own((*Server).changeMember), "DELETE": own((*Server).removeMember)}},
 	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
 	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
 	{"/api/secrets/{name}", forAdmins, map[string]handler{
@@ -156,18 +159,19 @@ var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/lo
 // parameters lists the query parameters that each call takes; none unless it is
 // listed here. See refuseMisspelt for others.
 var parameters = map[string][]string{
-	"POST /api/jobs/batch":   {"atomic"},
-	"GET /api/export":        {"owner", maskParameter},
-	"GET /api/alerts":        {"limit", "offset"},
-	"GET /api/jobs":          slices.Concat([]string{"q", maskParameter}, job.FilterNames(job.OfJobs), pageParameters),
-	"GET /api/jobs/counts":   job.FilterNames(job.OfJobs),
-	"GET /api/schedules":     slices.Concat(job.FilterNames(job.OfSchedules), []string{"include", maskParameter}, pageParameters),
-	"GET /api/operations":    {"limit", "cursor"},
-	"GET /api/logs":          slices.Concat(logParameters, pageParameters),
-	"GET /api/logs/export":   logParameters,
-	"GET /api/account/audit": slices.Concat([]string{"event"}, pageParameters),
-	"GET /api/stats":         {"minutes"},
-	"GET /api/secrets":       {"limit", "offset"},
+	"POST /api/jobs/batch":     {"atomic"},
+	"GET /api/export":          {"owner", maskParameter},
+	"GET /api/alerts":          {"limit", "offset"},
+	"GET /api/account/members": {"limit", "offset"},
+	"GET /api/jobs":            slices.Concat([]string{"q", maskParameter}, job.FilterNames(job.OfJobs), pageParameters),
+	"GET /api/jobs/counts":     job.FilterNames(job.OfJobs),
+	"GET /api/schedules":       slices.Concat(job.FilterNames(job.OfSchedules), []string{"include", maskParameter}, pageParameters),
+	"GET /api/operations":      {"limit", "cursor"},
+	"GET /api/logs":            slices.Concat(logParameters, pageParameters),
+	"GET /api/logs/export":     logParameters,
+	"GET /api/account/audit":   slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/stats":           {"minutes"},
+	"GET /api/secrets":         {"limit", "offset"},
 
 	"GET /api/jobs/{job_id}":           {maskParameter},
 	"GET /api/schedules/{schedule_id}": {maskParameter},

@@ -16,11 +16,9 @@ type Account struct {
 	// current and the next one, separated by a space, or encrypted. "" until they are
 	// needed, or if package secret could not decrypt them.
 	TokenKeys string
-	Password  string // the password's hash, as auth writes it; "" when nobody can sign in
 	Operator  bool
 	Origin    Origin
 	DeletedAt time.Time // a deleted account's row remains, so that its number and ID are not reused
-	TOTP      *TOTP     // the second factor; nil when there is none
 	Limits    Overrides // its own limits
 	// SuspendedAt is when the account was suspended, SuspendedFor the reason its
 	// owner can see. They are zero and "" while it is not suspended.
@@ -36,6 +34,7 @@ const (
 	OriginUnknown Origin = 0 // stored before origins were
 	OriginKnown   Origin = 1 // by an operator, by invite, or as the first
 	OriginOpen    Origin = 2 // through open sign-up, by anyone
+	OriginShared  Origin = 3 // of the public key: nobody signs in, so it has no owner
 )
 
 // Secret is a signing secret of an account.

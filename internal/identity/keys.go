@@ -19,6 +19,26 @@ type Key struct {
 	Scope      Scope
 	ExpiresAt  time.Time // zero: never
 	CIDRs      []string  // the networks that may use it, in canonical form; nil: any
+	// MadeBy is who made the key: a person's email, or the prefix of another key; ""
+	// for the command line, and if it isn't known.
+	MadeBy string
+	// Ceiling is the role of who made the key: it permits no more. "" for an owner's.
+	Ceiling Role
+}
+
+// Role returns what a key permits, as the role of a person.
+func (k *Key) Role() Role {
+	switch {
+	case k.Scope == ScopeRead:
+		return RoleViewer
+	case k.Scope == ScopeJobs:
+		return RoleEditor
+	case k.Scope != ScopeAdmin:
+		return ""
+	case k.Ceiling == "":
+		return RoleOwner
+	}
+	return k.Ceiling
 }
 
 // Scope is what a key permits. Each scope includes those before it.

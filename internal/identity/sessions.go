@@ -1,11 +1,16 @@
 package identity
 
-import "time"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // Session is a signed-in user's session. Only its token's hash is stored.
 type Session struct {
 	Hash      []byte // SHA-256 of the token
-	Account   int64
+	Account   int64  // the account that the person looks at
+	Person    uuid.UUID
 	CreatedAt time.Time
 	SeenAt    time.Time
 	ExpiresAt time.Time
@@ -16,10 +21,10 @@ type Session struct {
 	Pending bool
 }
 
-// MaxSessions is how many sessions an account may have at once.
+// MaxSessions is how many sessions a person may have at once.
 const MaxSessions = 100
 
-// TOTP is an account's second factor (RFC 6238).
+// TOTP is a person's second factor (RFC 6238).
 type TOTP struct {
 	Secret      []byte
 	CreatedAt   time.Time
@@ -28,19 +33,20 @@ type TOTP struct {
 	Recovery    [][]byte  // SHA-256 hashes of the unused recovery codes; nil for none
 }
 
-// DecideTOTP replaces an account's second factor inside a transaction. Current
+// DecideTOTP replaces a person's second factor inside a transaction. Current
 // is nil if there is none; a nil result removes it, an error leaves it as it is.
 // DecideTOTP must not block, and may be called again if the transaction is
 // retried.
 type DecideTOTP func(current *TOTP) (*TOTP, error)
 
-// PasswordChange sets an account's password hash, ends its sessions and may
-// revoke its keys.
+// PasswordChange sets a person's password hash, ends their sessions and may revoke
+// the keys of an account.
 type PasswordChange struct {
-	Account    int64
+	Person     uuid.UUID
 	Password   string    // the hash
 	Keep       []byte    // the hash of the session that stays; nil for none
-	RevokeKeys time.Time // when the account's keys are revoked; zero leaves them alone
+	RevokeKeys time.Time // when the keys of Account are revoked; zero leaves them alone
+	Account    int64
 }
 
 // Invite lets one person sign up. Only its code's hash is stored.
@@ -50,10 +56,11 @@ type Invite struct {
 	ExpiresAt time.Time
 }
 
-// Registration is an account to create under conditions, which are checked in
-// the same transaction.
+// Registration is an account to create, with the person whose email it has as its
+// owner, under conditions that are checked in the same transaction.
 type Registration struct {
-	Account *Account
+	Account  *Account
+	Password string // the hash of the person's password
 	// Uncounted is the email of an account that does not count as the first.
 	Uncounted string
 	// FirstOnly returns a Forbidden fault if there is an account already; else

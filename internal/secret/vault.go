@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -82,6 +83,9 @@ func needsKey() error {
 // Put stores a secret from the body of a request and reports whether it is new. It
 // returns a Stale fault if the condition putIf does not hold.
 func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, putIf store.PutIf, by audit.Actor) (*identity.HeaderSecret, bool, error) {
+	if err := access.Allow(ctx, "secret.Vault.Put"); err != nil {
+		return nil, false, err
+	}
 	if v.Keys == nil {
 		return nil, false, needsKey()
 	}
@@ -154,6 +158,9 @@ const maxCounted = 1000
 // Delete deletes a secret. It returns a Conflict fault if unfinished jobs use it,
 // and a NotFound fault if there is no such secret.
 func (v *Vault) Delete(ctx context.Context, owner job.Owner, name string, by audit.Actor) error {
+	if err := access.Allow(ctx, "secret.Vault.Delete"); err != nil {
+		return err
+	}
 	if !placeholder.IsName(name) {
 		return fault.NoSuch("secret")
 	}

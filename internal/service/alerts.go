@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/alert"
 	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/audit"
@@ -89,6 +90,9 @@ func alertRecord(a *store.Alert) *Alert {
 // Put creates an alert or replaces its definition. The condition is match.PutIf: alerts
 // have no revisions.
 func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (record *Alert, created bool, err error) {
+	if err := access.Allow(ctx, "service.Alerts.Put"); err != nil {
+		return nil, false, err
+	}
 	if !alert.IsName(name) {
 		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
 	}
@@ -225,6 +229,9 @@ func (s *Alerts) Open(ctx context.Context, owner job.Owner, limit int) (open []O
 // Delete deletes an alert, or returns a NotFound fault. Its messages that are in
 // the queue are still sent.
 func (s *Alerts) Delete(ctx context.Context, owner job.Owner, name string) error {
+	if err := access.Allow(ctx, "service.Alerts.Delete"); err != nil {
+		return err
+	}
 	if !alert.IsName(name) {
 		return fault.NoSuch("alert")
 	}
@@ -244,6 +251,9 @@ type AlertTest struct {
 
 // Test sends a message to each receiver of an alert and returns what they said.
 func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]AlertTest, error) {
+	if err := access.Allow(ctx, "service.Alerts.Test"); err != nil {
+		return nil, err
+	}
 	a, err := s.Get(ctx, owner, name)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -47,6 +48,9 @@ func (s *Service) ReadDocument(ctx context.Context, owner job.Owner, body rawjso
 // refuses the call. The error is a Conflict fault if a key is held by a one-off job or a schedule of
 // another owner.
 func (s *Service) Apply(ctx context.Context, owner job.Owner, d *job.Document, match func(tag string) error) (*Applied, error) {
+	if err := access.Allow(ctx, "service.Apply"); err != nil {
+		return nil, err
+	}
 	leave, err := s.applies.enter(ctx, owner.Number)
 	if err != nil {
 		return nil, err

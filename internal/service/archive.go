@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -11,6 +12,9 @@ import (
 // Archive marks a discarded job whose dialect has a dead letter queue as dealt with: it
 // leaves that queue. It returns a NotFound fault if the job is not in it.
 func (s *Service) Archive(ctx context.Context, owner job.Owner, id job.Ref) error {
+	if err := access.Allow(ctx, "service.Archive"); err != nil {
+		return err
+	}
 	done := false
 	_, err := s.changeJob(ctx, owner, id, func(m *store.Snapshot) *store.Changes {
 		done = false

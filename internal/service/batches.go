@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -87,6 +88,9 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 // others and gets a summary of their ends. Its result is the last one. Problems of it
 // always refuse the batch. Pointers begin with #/jobs/INDEX and #/then.
 func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []BatchItem, then *BatchItem, atomic, minimal bool) (*Batch, error) {
+	if err := access.Allow(ctx, "service.ReadBatchThen"); err != nil {
+		return nil, err
+	}
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}

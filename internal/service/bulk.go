@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -26,6 +27,9 @@ const cancelsAtOnce = 16
 // cause. Each job is cancelled in its own transaction: if the store fails
 // midway, some are cancelled, and the caller can repeat the call.
 func (s *Service) CancelMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error) {
+	if err := access.Allow(ctx, "service.CancelMany"); err != nil {
+		return nil, err
+	}
 	numbers, err := s.cancellable(ctx, owner, ids)
 	if err != nil {
 		return nil, err

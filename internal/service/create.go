@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -17,6 +18,9 @@ import (
 
 // Create is CreateAll for callers that need the first job only.
 func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (j *job.Job, conflict bool, err error) {
+	if err := access.Allow(ctx, "service.Create"); err != nil {
+		return nil, false, err
+	}
 	created, err := s.CreateAll(ctx, owner, body, headerKey)
 	if err != nil {
 		return nil, false, err
@@ -30,6 +34,9 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 //
 // A one-off request with a group stores a job for each of its targets.
 func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (*Created, error) {
+	if err := access.Allow(ctx, "service.CreateAll"); err != nil {
+		return nil, err
+	}
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}

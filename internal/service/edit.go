@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
@@ -96,6 +97,9 @@ func (e *editing[R]) current(record R, must bool) bool {
 // EditJob changes a job that waits for its first attempt as a merge patch says,
 // and returns it. A patch that changes nothing stores nothing.
 func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, match Match) (*job.Job, error) {
+	if err := access.Allow(ctx, "service.EditJob"); err != nil {
+		return nil, err
+	}
 	now := s.Store.Now()
 	e := &editing[*job.Job]{
 		thing: "job",
@@ -176,6 +180,9 @@ func tooLate(j *job.Job, why string) error {
 // EditSchedule changes a schedule as a merge patch says, with its pending run, and
 // returns it. A patch that changes nothing stores nothing.
 func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.EditSchedule"); err != nil {
+		return nil, err
+	}
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
 		r := s.reading(ctx, owner)
@@ -187,6 +194,9 @@ func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 // ReplaceSchedule makes a schedule what a complete request describes, and returns
 // it. Equal content stores nothing.
 func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.ReplaceSchedule"); err != nil {
+		return nil, err
+	}
 	now := s.Store.Now()
 	return s.edit(ctx, owner, id, match, func(found *job.Schedule) (*job.Edit, error) {
 		return s.readReplace(ctx, owner, found, body, now)

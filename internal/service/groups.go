@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -35,6 +36,9 @@ func (c *groupChecker) has(name string) bool {
 // SetGroup defines or replaces one of the owner's groups from a request's body. The
 // condition is match.PutIf: groups have no revisions.
 func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (g *job.Group, created bool, err error) {
+	if err := access.Allow(ctx, "service.SetGroup"); err != nil {
+		return nil, false, err
+	}
 	if !job.IsGroupName(name) {
 		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: job.GroupNameRule}})
 	}
@@ -73,6 +77,9 @@ const namingGroup = 100
 
 // DeleteGroup deletes one of the owner's groups, unless schedules name it.
 func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string) error {
+	if err := access.Allow(ctx, "service.DeleteGroup"); err != nil {
+		return err
+	}
 	if _, err := s.Group(ctx, owner, name); err != nil {
 		return err
 	}

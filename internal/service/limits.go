@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -36,6 +37,9 @@ func (c *limitChecker) has(key string) bool {
 // SetLimit defines or replaces one of the owner's limits from a request's body. The
 // condition is match.PutIf: limits have no revisions.
 func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (l limit.Record, created bool, err error) {
+	if err := access.Allow(ctx, "service.SetLimit"); err != nil {
+		return limit.Record{}, false, err
+	}
 	key, valid := job.LimitKey(key)
 	if !valid {
 		return l, false, fault.Refuse([]fault.Problem{{Parameter: "key", Detail: limit.KeyRule}})
@@ -148,6 +152,9 @@ func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most in
 
 // DeleteLimit deletes one of the owner's limits, unless unfinished jobs name it.
 func (s *Service) DeleteLimit(ctx context.Context, owner job.Owner, key string) error {
+	if err := access.Allow(ctx, "service.DeleteLimit"); err != nil {
+		return err
+	}
 	key, valid := job.LimitKey(key)
 	if !valid {
 		return fault.NoSuch("limit")

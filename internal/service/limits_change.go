@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -26,6 +27,9 @@ type LimitChange struct {
 // are floating, and creates it if it does not exist. The rest stays. A limit that is so
 // already is not stored again.
 func (s *Service) DefineLimit(ctx context.Context, owner job.Owner, key string, l limit.Limit) error {
+	if err := access.Allow(ctx, "service.DefineLimit"); err != nil {
+		return err
+	}
 	found, err := s.limitNamed(ctx, owner, key)
 	if err != nil {
 		return err
@@ -49,6 +53,9 @@ func (s *Service) DefineLimit(ctx context.Context, owner job.Owner, key string, 
 
 // EnsureLimit creates a limit unless it exists.
 func (s *Service) EnsureLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
+	if err := access.Allow(ctx, "service.EnsureLimit"); err != nil {
+		return err
+	}
 	defined, err := s.Store.LimitsOf(ctx, owner, []string{l.Key})
 	if err != nil || len(defined) > 0 {
 		return err
@@ -58,6 +65,9 @@ func (s *Service) EnsureLimit(ctx context.Context, owner job.Owner, l limit.Reco
 
 // CreateLimit defines a limit, or returns a Stale fault if it exists.
 func (s *Service) CreateLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
+	if err := access.Allow(ctx, "service.CreateLimit"); err != nil {
+		return err
+	}
 	if _, err := s.Store.LimitPut(ctx, owner, l, Match{None: true}.PutIf()); err != nil {
 		return err
 	}
@@ -67,11 +77,17 @@ func (s *Service) CreateLimit(ctx context.Context, owner job.Owner, l limit.Reco
 
 // PutLimit defines or replaces a limit.
 func (s *Service) PutLimit(ctx context.Context, owner job.Owner, l limit.Record) error {
+	if err := access.Allow(ctx, "service.PutLimit"); err != nil {
+		return err
+	}
 	return s.storeLimit(ctx, owner, l)
 }
 
 // ChangeLimit changes a limit, or returns a NotFound fault.
 func (s *Service) ChangeLimit(ctx context.Context, owner job.Owner, key string, change LimitChange) error {
+	if err := access.Allow(ctx, "service.ChangeLimit"); err != nil {
+		return err
+	}
 	l, err := s.limitNamed(ctx, owner, key)
 	if err != nil {
 		return err

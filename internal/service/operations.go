@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -48,6 +49,9 @@ func (s *Service) CountMatches(ctx context.Context, owner job.Owner, r *job.Oper
 // It returns a Conflict fault if another one of the account is running. Matched
 // counts what a first page of the search has found.
 func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.OperationRequest) (*job.Operation, error) {
+	if err := access.Allow(ctx, "service.StartOperation"); err != nil {
+		return nil, err
+	}
 	if r.Action == job.RerunJobs {
 		if err := checkHops(ctx); err != nil {
 			return nil, err
@@ -128,6 +132,9 @@ func (s *Service) AllOperations(ctx context.Context, owner job.Owner, q job.List
 // StopOperation stops an operation and returns it; stopped reports whether it was
 // running. When it returns, the operation changes no further job.
 func (s *Service) StopOperation(ctx context.Context, owner job.Owner, id uuid.UUID) (o *job.Operation, stopped bool, err error) {
+	if err := access.Allow(ctx, "service.StopOperation"); err != nil {
+		return nil, false, err
+	}
 	o, stopped, err = s.Store.OperationStop(ctx, owner, id)
 	if err == nil && stopped {
 		s.Audit.Edited(ctx, owner, audit.OperationStopped, operationDetail(o))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
@@ -47,6 +48,9 @@ type PutResult struct {
 // creates it. Of any number of simultaneous calls, one creates it. It returns a
 // Conflict fault if a job that is no run of an existing schedule holds the key.
 func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (*PutResult, error) {
+	if err := access.Allow(ctx, "service.PutSchedule"); err != nil {
+		return nil, err
+	}
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -15,6 +16,9 @@ import (
 // bytes. A run under way that sets members of $state adds them to the new one. The
 // condition is match.PutIf, on the $state.
 func (s *Service) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.SetState"); err != nil {
+		return nil, err
+	}
 	state, err := job.ReadState(body)
 	if err != nil {
 		return nil, err
@@ -25,6 +29,9 @@ func (s *Service) SetState(ctx context.Context, owner job.Owner, id uuid.UUID, b
 // ClearState removes a schedule's $state; its runs then see an empty one. The condition
 // is match.PutIf, on the $state.
 func (s *Service) ClearState(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.ClearState"); err != nil {
+		return nil, err
+	}
 	return s.changeState(ctx, owner, id, nil, match)
 }
 

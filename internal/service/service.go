@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/batch"
 	"github.com/punctual-dev/punctual/internal/dispatch"
@@ -133,6 +134,9 @@ func (s *Service) WaitingBytes() int { return s.creates.Bytes() + s.capped.Bytes
 // Cancel cancels a job that matches and returns its state afterwards. It leaves a final
 // job unchanged.
 func (s *Service) Cancel(ctx context.Context, owner job.Owner, id job.Ref, match Match) (*job.Job, error) {
+	if err := access.Allow(ctx, "service.Cancel"); err != nil {
+		return nil, err
+	}
 	if err := s.reserveJob(ctx, owner, id); err != nil {
 		return nil, err
 	}
@@ -167,6 +171,9 @@ func (s *Service) namesOf(ctx context.Context, owner job.Owner, id uuid.UUID) er
 
 // CancelPending cancels a job unless it is final, and reports whether it did.
 func (s *Service) CancelPending(ctx context.Context, owner job.Owner, id job.Ref) (bool, error) {
+	if err := access.Allow(ctx, "service.CancelPending"); err != nil {
+		return false, err
+	}
 	_, cancelled, err := s.cancelled(ctx, owner, id, Match{})
 	return cancelled, err
 }
@@ -205,6 +212,9 @@ func (s *Service) cancelled(ctx context.Context, owner job.Owner, id job.Ref, ma
 
 // Disable stops a schedule that matches from creating runs.
 func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.Disable"); err != nil {
+		return nil, err
+	}
 	if err := s.reserveSchedule(ctx, owner, id); err != nil {
 		return nil, err
 	}
@@ -213,6 +223,9 @@ func (s *Service) Disable(ctx context.Context, owner job.Owner, id uuid.UUID, ma
 
 // Delete deletes a schedule that matches.
 func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) error {
+	if err := access.Allow(ctx, "service.Delete"); err != nil {
+		return err
+	}
 	_, err := s.stop(ctx, owner, id, match, lifecycle.Delete, audit.ScheduleDeleted)
 	return err
 }
@@ -252,6 +265,9 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match
 
 // Enable lets a disabled schedule that matches create runs again.
 func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID, match Match) (*job.Schedule, error) {
+	if err := access.Allow(ctx, "service.Enable"); err != nil {
+		return nil, err
+	}
 	if err := s.namesOf(ctx, owner, id); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
@@ -16,6 +17,9 @@ import (
 // RunNow makes a pending job due at once and returns its state afterwards. It
 // leaves an executing job unchanged and refuses a final one.
 func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job.Job, error) {
+	if err := access.Allow(ctx, "service.RunNow"); err != nil {
+		return nil, err
+	}
 	if err := s.reserveJob(ctx, owner, id); err != nil {
 		return nil, err
 	}
@@ -35,6 +39,9 @@ func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job
 // header Idempotency-Key, nil if there is none: if a rerun has used it already,
 // conflict is true and its job is returned.
 func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, headerKey *string) (again *job.Job, conflict bool, err error) {
+	if err := access.Allow(ctx, "service.Rerun"); err != nil {
+		return nil, false, err
+	}
 	if err := checkHops(ctx); err != nil {
 		return nil, false, err
 	}
@@ -59,6 +66,9 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 // fault while a run is under way, and an Invalid fault if a disabled one names a limit
 // or a secret that can't be used.
 func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID) (j *job.Job, created bool, err error) {
+	if err := access.Allow(ctx, "service.RunSchedule"); err != nil {
+		return nil, false, err
+	}
 	if err := s.namesOf(ctx, owner, id); err != nil {
 		return nil, false, err
 	}

@@ -58,6 +58,8 @@ type Copies interface {
 // Records are records to be copied from one store to another.
 type Records struct {
 	Accounts      []*identity.Account // with their secrets
+	People        []*identity.Person  // with their second factors
+	Members       []*identity.Member
 	Keys          []*identity.Key
 	HeaderSecrets []*identity.HeaderSecret
 	Alerts        []*Alert // not what they have counted

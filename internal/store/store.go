@@ -27,6 +27,7 @@ type Store interface {
 	Quotas
 	Blocking
 	People
+	Members
 	Sessions
 	Stats
 	Summaries

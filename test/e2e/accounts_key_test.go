@@ -174,7 +174,7 @@ func TestAccountKey_IsCreatedListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	made := a.Post("/api/account/keys", `{"name":"ünter \"q\""}`).Want(201).Data()
-	wantKeys(t, "a new key", made, "id", "name", "prefix", "scope", "cidrs", "created_at", "expires_at", "last_used_at", "revoked_at", "key")
+	wantKeys(t, "a new key", made, "id", "name", "prefix", "scope", "cidrs", "created_at", "expires_at", "last_used_at", "revoked_at", "created_by", "key")
 	wantSame(t, "name", made.Get("name"), `"ünter \"q\""`)
 	key := made.Get("key").Str()
 	if !strings.HasPrefix(key, "sk_") || !strings.HasPrefix(key, made.Get("prefix").Str()) {

@@ -348,6 +348,22 @@ func TestClient_ManagesLimitsAlertsAndTheAccount(t *testing.T) {
 	if err := c.RevokeKey(ctx, key.ID); err != nil {
 		t.Error(err)
 	}
+	invited := call[*client.Member](t)(c.InviteMember(ctx, client.NewMember{Email: "guest-" + key.ID + "@example.com", Role: client.RoleViewer}))
+	if !strings.Contains(invited.Link, "/join/") || invited.State != "invited" {
+		t.Errorf("the invitation is %+v", invited)
+	}
+	if got := call[*client.Member](t)(c.ChangeMember(ctx, invited.ID, client.MemberChange{Role: client.RoleOwner})); got.Role != client.RoleOwner || got.Link != "" {
+		t.Errorf("changed, it is %+v", got)
+	}
+	members := 0
+	for m, err := range c.ListMembers(ctx) {
+		if members++; err != nil || m.Role != client.RoleOwner {
+			t.Errorf("a member is %+v, %v", m, err)
+		}
+	}
+	if err := c.RemoveMember(ctx, invited.ID); err != nil || members != 2 {
+		t.Errorf("%d members, removing one: %v", members, err)
+	}
 	if got := call[[]client.SigningSecret](t)(c.RotateSigningSecret(ctx)); len(got) != 2 || got[1].ExpiresAt == nil {
 		t.Errorf("the secrets are %+v", got)
 	}

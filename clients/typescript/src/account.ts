@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { AccountAnswer, ApiKey, AuditEntry, KeyAnswer, PunctualityAnswer, SecretList, StatsResponse } from "./generated.js";
+import type { AccountAnswer, ApiKey, AuditEntry, InvitationAnswer, KeyAnswer, Member, MemberChange, NewMember, PunctualityAnswer, SecretList, StatsResponse } from "./generated.js";
 import type { List } from "./list.js";
 import { Resource, segment } from "./resource.js";
 import type { CallOptions } from "./transport.js";
@@ -26,6 +26,26 @@ export class Account extends Resource {
 
   revokeKey(id: string, options?: CallOptions): Call<void> {
     return start(this.transport, { method: "DELETE", path: segment(`${account}/keys`, id), repeatable: true }, options, nothing);
+  }
+
+  /** The persons and invitations of the account, ordered by email. */
+  members(query: Pick<Paging, "limit"> = {}, options?: CallOptions): List<Member> {
+    return this.listOf(`${account}/members`, query, options);
+  }
+
+  /** Invites a person; the link in the answer is shown this once. */
+  inviteMember(member: NewMember, options?: CallOptions): Call<InvitationAnswer["data"]> {
+    return this.once("POST", `${account}/members`, options, { body: member });
+  }
+
+  /** Changes the role of a person or an invitation. */
+  changeMember(id: string, change: MemberChange, options?: CallOptions): Call<Member> {
+    return this.call("PATCH", segment(`${account}/members`, id), options, { body: change });
+  }
+
+  /** Removes a person, or withdraws an invitation. */
+  removeMember(id: string, options?: CallOptions): Call<void> {
+    return start(this.transport, { method: "DELETE", path: segment(`${account}/members`, id), repeatable: true }, options, nothing);
   }
 
   /** The secrets that sign, newest first. */

@@ -2036,6 +2036,11 @@ export interface ApiKey {
   last_used_at: KeyTime | null;
   /** Null when it was not revoked. */
   revoked_at: KeyTime | null;
+  /**
+   * Who made the key: a person's email, or what the key begins with that made it.
+   * Null for the command line, and if it isn't known.
+   */
+  created_by: string | null;
 }
 
 /** A time in UTC, with six digits of a second. */
@@ -2103,6 +2108,52 @@ export interface AuditEntry {
 /** Entries of the audit log, the latest first. */
 export interface AuditList {
   data: AuditEntry[];
+}
+
+/**
+ * What a person may do in an account. Each role includes those before it: `viewer`
+ * sees jobs, schedules and logs, `editor` changes jobs and schedules, `admin` also
+ * keys, secrets and people, and `owner` also owners and the account itself.
+ */
+export type Role = "viewer" | "editor" | "admin" | "owner";
+
+/** A person in an account, or an invitation. */
+export interface Member {
+  id: Uuid;
+  email: string;
+  role: Role;
+  /** `invited` until the invitation is accepted. */
+  state: "member" | "invited";
+}
+
+/** Persons and invitations, ordered by email. */
+export interface MemberList {
+  data: Member[];
+}
+
+/** A person or invitation. */
+export interface MemberAnswer {
+  data: Member;
+}
+
+/** An invitation with its link. */
+export interface InvitationAnswer {
+  data: Member & {
+    /** The page where the person accepts, shown this once. */
+    link: string;
+  };
+}
+
+/** Whom to invite. */
+export interface NewMember {
+  /** The email that the person signs in with. */
+  email: string;
+  role: Role;
+}
+
+/** The new role of a person or an invitation. */
+export interface MemberChange {
+  role: Role;
 }
 
 /** Keys in the order they were made. */

@@ -250,6 +250,11 @@ describe("the client", () => {
     await punctual.account.revokeKey(key.id);
     assert.equal((await rejected(reader.jobs.list().page())).code, "unauthorized");
     assert.ok((await punctual.account.keys()).some((one) => one.id === key.id && one.revoked_at !== null));
+    const guest = await punctual.account.inviteMember({ email: "guest@example.com", role: "viewer" });
+    assert.match(guest.link, /\/join\/join_/);
+    assert.equal((await punctual.account.changeMember(guest.id, { role: "editor" })).role, "editor");
+    assert.deepEqual((await punctual.account.members().toArray(5)).map((one) => one.state).sort(), ["invited", "member"]);
+    await punctual.account.removeMember(guest.id);
     assert.equal((await punctual.account.signingSecrets())[0]?.secret, service.secret);
     assert.ok((await punctual.account.audit({ event: "key.created" }).toArray(5)).length > 0);
     assert.equal((await punctual.account.stats(5)).data.length, 5);

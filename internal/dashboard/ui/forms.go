@@ -1,6 +1,9 @@
 package ui
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // Input is what a field of a form shows.
 type Input struct {
@@ -65,4 +68,11 @@ func classIf(yes bool, class string) string {
 		return class
 	}
 	return ""
+}
+
+// offers reports whether a page shows the button of an action. Whoever may only look at
+// an account has no use for those that change its records. The service decides.
+func offers(ctx context.Context, action string) bool {
+	v := From(ctx).Viewer
+	return v == nil || v.Role != "viewer" || strings.HasPrefix(action, "/settings/")
 }

@@ -17,6 +17,16 @@ type Viewer struct {
 	Public bool
 	// Operator may open the operator's pages.
 	Operator bool
+	// Role is what the person may do in the account, Person their email, and Accounts
+	// are those they belong to.
+	Role, Person string
+	Accounts     []Account
+}
+
+// Account is an account that a person belongs to.
+type Account struct {
+	ID, Email, Role string
+	Current         bool // the page shows it
 }
 
 // View is what components may need to know about the request.
@@ -25,6 +35,8 @@ type View struct {
 	Now    time.Time
 	// Path is the request's path without PublicPrefix.
 	Path string
+	// Here is the request's path with its parameters.
+	Here string
 	// SignedIn is the email of the account that is signed in, on pages of the public
 	// account; "" if nobody is.
 	SignedIn string

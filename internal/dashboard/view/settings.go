@@ -8,6 +8,10 @@ import (
 
 // Settings is the page of an account's settings.
 type Settings struct {
+	Admin, Owner bool   // what the viewer may do
+	Person, Role string // the viewer's email and role
+	HasPassword  bool
+
 	ID, Email  string
 	CreatedAt  time.Time
 	Suspension string // why the account is suspended; "" if it is not
@@ -37,6 +41,7 @@ type Settings struct {
 type Key struct {
 	ID, Name, Prefix, Scope string
 	Networks                string // "" for anywhere
+	MadeBy                  string // "" if it is not known
 	CreatedAt               time.Time
 	LastUsedAt, ExpiresAt   time.Time // zero for never
 }

@@ -26,14 +26,13 @@ var methods = map[string]bool{
 	"AccountOf":          true,
 	"AccountOperator":    true,
 	"AccountPage":        true,
-	"AccountPassword":    true,
 	"AccountPurge":       true,
 	"AccountRegister":    true,
 	"AccountSize":        true,
 	"AccountSuspend":     true,
-	"AccountTOTP":        true,
 	"AccountTokenKeys":   true,
 	"AccountUse":         true,
+	"AccountsAdopt":      true,
 	"AccountsBlocked":    true,
 	"AlertAccounts":      true,
 	"AlertDelete":        true,
@@ -114,6 +113,12 @@ var methods = map[string]bool{
 	"LogMarks":           true,
 	"LogPrune":           true,
 	"LogWalk":            true,
+	"MemberAccept":       true,
+	"MemberChange":       true,
+	"MemberInvited":      true,
+	"MemberList":         true,
+	"MemberRole":         true,
+	"MembershipList":     true,
 	"NodeHeartbeat":      true,
 	"NodeList":           true,
 	"NodeStart":          true,
@@ -129,6 +134,10 @@ var methods = map[string]bool{
 	"OperationRelease":   true,
 	"OperationStop":      true,
 	"OperationsRunning":  true,
+	"PersonGet":          true,
+	"PersonOf":           true,
+	"PersonPassword":     true,
+	"PersonTOTP":         true,
 	"Ping":               true,
 	"QueueAbandoned":     true,
 	"QueueClaim":         true,
@@ -169,6 +178,7 @@ var methods = map[string]bool{
 	"SessionList":        true,
 	"SessionPrune":       true,
 	"SessionSeen":        true,
+	"SessionSwitch":      true,
 	"SigningKeyAdd":      true,
 	"SigningKeyPage":     true,
 	"SigningKeyReplace":  true,
@@ -252,13 +262,6 @@ func (s *Store) AccountPage(ctx context.Context, a int64, b int) ([]*identity.Ac
 	})
 }
 
-// AccountPassword implements store.Store.
-func (s *Store) AccountPassword(ctx context.Context, a identity.PasswordChange) error {
-	return do(ctx, s, "AccountPassword", func() error {
-		return s.Store.AccountPassword(ctx, a)
-	})
-}
-
 // AccountPurge implements store.Store.
 func (s *Store) AccountPurge(ctx context.Context, a time.Time, b int) (int, error) {
 	return get(ctx, s, "AccountPurge", func() (int, error) {
@@ -287,13 +290,6 @@ func (s *Store) AccountSuspend(ctx context.Context, a int64, b time.Time, c stri
 	})
 }
 
-// AccountTOTP implements store.Store.
-func (s *Store) AccountTOTP(ctx context.Context, a int64, b identity.DecideTOTP) error {
-	return do(ctx, s, "AccountTOTP", func() error {
-		return s.Store.AccountTOTP(ctx, a, b)
-	})
-}
-
 // AccountTokenKeys implements store.Store.
 func (s *Store) AccountTokenKeys(ctx context.Context, a int64, b string, c string) (bool, error) {
 	return get(ctx, s, "AccountTokenKeys", func() (bool, error) {
@@ -305,6 +301,13 @@ func (s *Store) AccountTokenKeys(ctx context.Context, a int64, b string, c strin
 func (s *Store) AccountUse(ctx context.Context, a int64, b int64) (store.Use, error) {
 	return get(ctx, s, "AccountUse", func() (store.Use, error) {
 		return s.Store.AccountUse(ctx, a, b)
+	})
+}
+
+// AccountsAdopt implements store.Store.
+func (s *Store) AccountsAdopt(ctx context.Context, a string) error {
+	return do(ctx, s, "AccountsAdopt", func() error {
+		return s.Store.AccountsAdopt(ctx, a)
 	})
 }
 
@@ -868,6 +871,48 @@ func (s *Store) LogWalk(ctx context.Context, a job.Owner, b uuid.UUID, c job.Log
 	})
 }
 
+// MemberAccept implements store.Store.
+func (s *Store) MemberAccept(ctx context.Context, a *identity.Acceptance) (*identity.Member, error) {
+	return get(ctx, s, "MemberAccept", func() (*identity.Member, error) {
+		return s.Store.MemberAccept(ctx, a)
+	})
+}
+
+// MemberChange implements store.Store.
+func (s *Store) MemberChange(ctx context.Context, a int64, b uuid.UUID, c string, d identity.DecideMember) error {
+	return do(ctx, s, "MemberChange", func() error {
+		return s.Store.MemberChange(ctx, a, b, c, d)
+	})
+}
+
+// MemberInvited implements store.Store.
+func (s *Store) MemberInvited(ctx context.Context, a []uint8, b time.Time) (*identity.Member, error) {
+	return get(ctx, s, "MemberInvited", func() (*identity.Member, error) {
+		return s.Store.MemberInvited(ctx, a, b)
+	})
+}
+
+// MemberList implements store.Store.
+func (s *Store) MemberList(ctx context.Context, a int64) ([]*identity.Member, error) {
+	return get(ctx, s, "MemberList", func() ([]*identity.Member, error) {
+		return s.Store.MemberList(ctx, a)
+	})
+}
+
+// MemberRole implements store.Store.
+func (s *Store) MemberRole(ctx context.Context, a int64, b uuid.UUID) (identity.Role, error) {
+	return get(ctx, s, "MemberRole", func() (identity.Role, error) {
+		return s.Store.MemberRole(ctx, a, b)
+	})
+}
+
+// MembershipList implements store.Store.
+func (s *Store) MembershipList(ctx context.Context, a uuid.UUID) ([]*identity.Membership, error) {
+	return get(ctx, s, "MembershipList", func() ([]*identity.Membership, error) {
+		return s.Store.MembershipList(ctx, a)
+	})
+}
+
 // NodeHeartbeat implements store.Store.
 func (s *Store) NodeHeartbeat(ctx context.Context, a int64) (store.Heartbeat, error) {
 	return get(ctx, s, "NodeHeartbeat", func() (store.Heartbeat, error) {
@@ -970,6 +1015,34 @@ func (s *Store) OperationStop(ctx context.Context, a job.Owner, b uuid.UUID) (*j
 func (s *Store) OperationsRunning(ctx context.Context, a int) (int, error) {
 	return get(ctx, s, "OperationsRunning", func() (int, error) {
 		return s.Store.OperationsRunning(ctx, a)
+	})
+}
+
+// PersonGet implements store.Store.
+func (s *Store) PersonGet(ctx context.Context, a string) (*identity.Person, error) {
+	return get(ctx, s, "PersonGet", func() (*identity.Person, error) {
+		return s.Store.PersonGet(ctx, a)
+	})
+}
+
+// PersonOf implements store.Store.
+func (s *Store) PersonOf(ctx context.Context, a uuid.UUID) (*identity.Person, error) {
+	return get(ctx, s, "PersonOf", func() (*identity.Person, error) {
+		return s.Store.PersonOf(ctx, a)
+	})
+}
+
+// PersonPassword implements store.Store.
+func (s *Store) PersonPassword(ctx context.Context, a identity.PasswordChange) error {
+	return do(ctx, s, "PersonPassword", func() error {
+		return s.Store.PersonPassword(ctx, a)
+	})
+}
+
+// PersonTOTP implements store.Store.
+func (s *Store) PersonTOTP(ctx context.Context, a uuid.UUID, b identity.DecideTOTP) error {
+	return do(ctx, s, "PersonTOTP", func() error {
+		return s.Store.PersonTOTP(ctx, a, b)
 	})
 }
 
@@ -1212,7 +1285,7 @@ func (s *Store) SessionDelete(ctx context.Context, a []uint8) error {
 }
 
 // SessionEndOthers implements store.Store.
-func (s *Store) SessionEndOthers(ctx context.Context, a int64, b []uint8) error {
+func (s *Store) SessionEndOthers(ctx context.Context, a uuid.UUID, b []uint8) error {
 	return do(ctx, s, "SessionEndOthers", func() error {
 		return s.Store.SessionEndOthers(ctx, a, b)
 	})
@@ -1233,7 +1306,7 @@ func (s *Store) SessionInsert(ctx context.Context, a *identity.Session) error {
 }
 
 // SessionList implements store.Store.
-func (s *Store) SessionList(ctx context.Context, a int64, b time.Time) ([]*identity.Session, error) {
+func (s *Store) SessionList(ctx context.Context, a uuid.UUID, b time.Time) ([]*identity.Session, error) {
 	return get(ctx, s, "SessionList", func() ([]*identity.Session, error) {
 		return s.Store.SessionList(ctx, a, b)
 	})
@@ -1250,6 +1323,13 @@ func (s *Store) SessionPrune(ctx context.Context, a time.Time, b int) (int, erro
 func (s *Store) SessionSeen(ctx context.Context, a []uint8, b time.Time, c time.Time) error {
 	return do(ctx, s, "SessionSeen", func() error {
 		return s.Store.SessionSeen(ctx, a, b, c)
+	})
+}
+
+// SessionSwitch implements store.Store.
+func (s *Store) SessionSwitch(ctx context.Context, a []uint8, b int64) error {
+	return do(ctx, s, "SessionSwitch", func() error {
+		return s.Store.SessionSwitch(ctx, a, b)
 	})
 }
 

@@ -17,7 +17,6 @@ var accounts = Table[identity.Account]{
 		{"id", func(a *identity.Account) any { return &a.ID }},
 		{"email", func(a *identity.Account) any { return &a.Email }},
 		{"created_at", func(a *identity.Account) any { return &a.CreatedAt }},
-		{"password", func(a *identity.Account) any { return orNull{&a.Password} }},
 		{"operator", func(a *identity.Account) any { return &a.Operator }},
 		{"deleted_at", func(a *identity.Account) any { return &a.DeletedAt }},
 		{"max_pending", func(a *identity.Account) any { return &a.Limits.Pending }},
@@ -57,28 +56,58 @@ func secretsOf(a *identity.Account) []*signingSecret {
 
 // AccountInsert implements store.Accounts.
 func (r *Records) AccountInsert(ctx context.Context, a *identity.Account) error {
-	return r.engine.Write(ctx, func(t Tx) ([]Query, error) { return insertAccount(t, a) })
+	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		if a.Origin == identity.OriginShared {
+			return insertAccount(t, a, nil)
+		}
+		var found []*identity.Person
+		if err := t.Run(people.Select(&found, nil, `WHERE email = $1 FOR UPDATE`, a.Email)); err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return insertAccount(t, a, found[0])
+		}
+		owner := newOwner(a, "")
+		insert := people.Insert(owner)
+		insert.Taken = taken(a.Email) // a moment ago
+		last, err := insertAccount(t, a, owner)
+		return append([]Query{insert}, last...), err
+	})
 }
 
-// insertAccount stores an account and returns the queries that store its secrets.
-func insertAccount(t Tx, a *identity.Account) (secrets []Query, err error) {
+// newOwner returns the person who owns a new account.
+func newOwner(a *identity.Account, password string) *identity.Person {
+	return &identity.Person{ID: a.ID, Email: a.Email, CreatedAt: a.CreatedAt, Password: password}
+}
+
+// insertAccount stores an account, and returns the queries that store its secrets and
+// its owner, if there is one.
+func insertAccount(t Tx, a *identity.Account, owner *identity.Person) (rest []Query, err error) {
 	err = t.Run(Query{
-		SQL:   `INSERT INTO accounts (id, email, created_at, password, operator, origin) VALUES ($1, $2, $3, $4, $5, $6) RETURNING number`,
-		Args:  []any{a.ID, a.Email, a.CreatedAt, orNull{&a.Password}, a.Operator, int(a.Origin)},
+		SQL:   `INSERT INTO accounts (id, email, created_at, operator, origin) VALUES ($1, $2, $3, $4, $5) RETURNING number`,
+		Args:  []any{a.ID, a.Email, a.CreatedAt, a.Operator, int(a.Origin)},
 		Row:   into(&a.Number),
-		Taken: fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", a.Email)),
+		Taken: taken(a.Email),
 	})
 	for _, secret := range secretsOf(a) {
-		secrets = append(secrets, signingSecrets.Insert(secret))
+		rest = append(rest, signingSecrets.Insert(secret))
 	}
-	return secrets, err
+	if owner != nil {
+		rest = append(rest, members.Insert(&identity.Member{
+			ID: a.ID, Account: a.Number, Person: owner.ID, Email: owner.Email, Role: identity.RoleOwner, CreatedAt: a.CreatedAt,
+		}))
+	}
+	return rest, err
 }
 
-// accountsWhere reads accounts a with their current secrets and second factors.
+func taken(email string) error {
+	return fault.New(fault.Invalid, fmt.Sprintf("there is an account %s already", email))
+}
+
+// accountsWhere reads accounts a with their current secrets.
 func (r *Records) accountsWhere(ctx context.Context, class Class, where string, args ...any) ([]*identity.Account, error) {
 	var found []*identity.Account
 	var secrets []*signingSecret
-	var factors []*factor
 	err := r.engine.Read(ctx, class,
 		accounts.Select(&found, nil, `a WHERE `+where+` ORDER BY a.number`, args...),
 		Query{
@@ -90,16 +119,6 @@ func (r *Records) accountsWhere(ctx context.Context, class Class, where string, 
 				secrets = append(secrets, s)
 				return scan(row, &s.account, &s.Value, &s.CreatedAt, &s.ExpiresAt)
 			},
-		},
-		Query{
-			SQL: `SELECT t.account, t.secret, t.created_at, t.confirmed_at, t.last_step, t.recovery
-				FROM accounts a JOIN totps t ON t.account = a.number WHERE ` + where,
-			Args: args, Start: func() { factors = nil },
-			Row: func(row Row) error {
-				f := &factor{}
-				factors = append(factors, f)
-				return scan(row, totps.values(f)...)
-			},
 		})
 	byNumber := map[int64]*identity.Account{}
 	for _, a := range found {
@@ -108,11 +127,6 @@ func (r *Records) accountsWhere(ctx context.Context, class Class, where string, 
 	for _, s := range secrets {
 		if a := byNumber[s.account]; a != nil {
 			a.Secrets = append(a.Secrets, s.Secret)
-		}
-	}
-	for _, f := range factors {
-		if a := byNumber[f.account]; a != nil {
-			a.TOTP = &f.TOTP
 		}
 	}
 	return found, err
@@ -232,13 +246,13 @@ func (r *Records) AccountDelete(ctx context.Context, account int64, at time.Time
 // other credentials, and what waits to be told about its jobs.
 func LockOut(d Dialect, account int64) []Query {
 	tables := []string{
-		"sessions", "keys", "secrets", "signing_keys", "totps", "header_secrets", "target_groups", "secret_uses",
+		"members", "sessions", "keys", "secrets", "signing_keys", "totps", "header_secrets", "target_groups", "secret_uses",
 		"alerts", "alert_states", "alert_outcomes", "alert_accounts",
 	}
 	if d == PostgreSQL {
 		tables = append(tables, "account_room")
 	}
-	var queries []Query
+	queries := leaving(account)
 	for _, table := range tables {
 		queries = append(queries, Query{SQL: `DELETE FROM ` + table + ` WHERE account = $1`, Args: []any{account}})
 	}

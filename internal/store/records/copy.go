@@ -16,10 +16,14 @@ func Copy(r *store.Records) []Query {
 		insert.SQL = strings.Replace(insert.SQL, ` VALUES `, ` OVERRIDING SYSTEM VALUE VALUES `, 1)
 		queries = append(queries, insert)
 		queries = append(queries, copies(&signingSecrets, secretsOf(a))...)
-		if a.TOTP != nil {
-			queries = append(queries, totps.InsertNew(&factor{a.Number, *a.TOTP}))
+	}
+	for _, p := range r.People {
+		queries = append(queries, people.InsertNew(p))
+		if p.TOTP != nil {
+			queries = append(queries, totps.InsertNew(&factor{p.ID, *p.TOTP}))
 		}
 	}
+	queries = append(queries, copies(&members, r.Members)...)
 	queries = append(queries, copies(&keys, r.Keys)...)
 	queries = append(queries, copies(&headerSecrets, r.HeaderSecrets)...)
 	for _, a := range r.Alerts {

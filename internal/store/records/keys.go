@@ -24,6 +24,8 @@ var keys = Table[identity.Key]{
 		{"scope", func(k *identity.Key) any { return (*string)(&k.Scope) }},
 		{"expires_at", func(k *identity.Key) any { return &k.ExpiresAt }},
 		{"cidrs", func(k *identity.Key) any { return &list{to: &k.CIDRs, nullable: true} }},
+		{"made_by", func(k *identity.Key) any { return orNull{&k.MadeBy} }},
+		{"ceiling", func(k *identity.Key) any { return orNull{(*string)(&k.Ceiling)} }},
 	},
 }
 

@@ -6,18 +6,31 @@ import (
 	"crypto/sha256"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 )
+
+var people = Table[identity.Person]{
+	Name: "people", Key: []string{"id"},
+	Columns: []Column[identity.Person]{
+		{"id", func(p *identity.Person) any { return &p.ID }},
+		{"email", func(p *identity.Person) any { return &p.Email }},
+		{"created_at", func(p *identity.Person) any { return &p.CreatedAt }},
+		{"password", func(p *identity.Person) any { return orNull{&p.Password} }},
+	},
+}
 
 // AccountRegister implements store.People. It locks out other registrations, so that
 // only one account can be the first.
 func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration) error {
 	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
-		others := false
+		others, known := false, false
 		reads := []Query{
 			{SQL: `LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE`, Lock: true},
 			{SQL: `SELECT EXISTS (SELECT 1 FROM accounts WHERE email <> $1 AND deleted_at IS NULL)`, Args: []any{g.Uncounted}, Row: into(&others)},
+			{SQL: `SELECT EXISTS (SELECT 1 FROM people WHERE email = $1)`, Args: []any{g.Account.Email}, Row: into(&known)},
 		}
 		var invited []*identity.Invite
 		now := t.Now()
@@ -33,8 +46,14 @@ func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration)
 			return nil, fault.New(fault.Forbidden, "there is an account already")
 		case g.Invite != nil && len(invited) == 0:
 			return nil, fault.NoSuch("invite")
+		case known:
+			return nil, taken(g.Account.Email)
 		}
-		last, err := insertAccount(t, g.Account)
+		owner := newOwner(g.Account, g.Password)
+		last, err := insertAccount(t, g.Account, owner)
+		insert := people.Insert(owner)
+		insert.Taken = taken(g.Account.Email)
+		last = append([]Query{insert}, last...)
 		if g.Invite != nil {
 			last = append(last, Query{SQL: `UPDATE invites SET used_at = $1 WHERE hash = $2`, Args: []any{now, g.Invite}})
 		}
@@ -42,27 +61,94 @@ func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration)
 	})
 }
 
-// AccountPassword implements store.People.
-func (r *Records) AccountPassword(ctx context.Context, change identity.PasswordChange) error {
-	rest := []Query{endOthers(change.Account, change.Keep)}
+// AccountsAdopt implements store.People.
+func (r *Records) AccountsAdopt(ctx context.Context, except string) error {
+	const alone = `FROM accounts a WHERE a.deleted_at IS NULL AND a.email <> $1
+		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.account = a.number) ON CONFLICT DO NOTHING`
+	return r.write(ctx, Query{
+		SQL:  `INSERT INTO people (id, email, created_at, password) SELECT a.id, a.email, a.created_at, a.password ` + alone,
+		Args: []any{except},
+	}, Query{
+		SQL: `INSERT INTO members (id, account, person, email, role, created_at)
+			SELECT a.id, a.number, (SELECT p.id FROM people p WHERE p.email = a.email), a.email, 'owner', a.created_at ` + alone,
+		Args: []any{except},
+	})
+}
+
+// personWhere reads a person p.
+func (r *Records) personWhere(ctx context.Context, where string, arg any) (*identity.Person, error) {
+	var found []*identity.Person
+	var factors []*factor
+	err := r.engine.Read(ctx, Access,
+		Query{
+			SQL: `SELECT p.id, p.email, p.created_at, p.password, coalesce(a.number, 0), a.id FROM people p
+				LEFT JOIN accounts a ON a.number = (SELECT min(m.account) FROM members m WHERE m.person = p.id) WHERE ` + where,
+			Args: []any{arg}, Start: func() { found = nil },
+			Row: func(row Row) error {
+				p := &identity.Person{}
+				found = append(found, p)
+				return scan(row, append(people.values(p), &p.Home.Number, &p.Home.ID)...)
+			},
+		},
+		Query{
+			SQL:  `SELECT ` + totps.namesOf("t.") + ` FROM people p JOIN person_totps t ON t.person = p.id WHERE ` + where,
+			Args: []any{arg}, Start: func() { factors = nil },
+			Row: func(row Row) error {
+				f := &factor{}
+				factors = append(factors, f)
+				return scan(row, totps.values(f)...)
+			},
+		})
+	person, err := first(found, err, "person")
+	if err == nil && len(factors) > 0 {
+		person.TOTP = &factors[0].TOTP
+	}
+	return person, err
+}
+
+// PersonGet implements store.People.
+func (r *Records) PersonGet(ctx context.Context, email string) (*identity.Person, error) {
+	return r.personWhere(ctx, `p.email = $1`, email)
+}
+
+// PersonOf implements store.People.
+func (r *Records) PersonOf(ctx context.Context, id uuid.UUID) (*identity.Person, error) {
+	return r.personWhere(ctx, `p.id = $1`, id)
+}
+
+// PersonPassword implements store.People. It takes the password from nodes of earlier
+// versions, which look for it in accounts.
+func (r *Records) PersonPassword(ctx context.Context, change identity.PasswordChange) error {
+	queries := []Query{
+		{
+			SQL: `UPDATE people SET password = $2 WHERE id = $1`, Args: []any{change.Person, orNull{&change.Password}},
+			None: fault.NoSuch("person"),
+		},
+		{
+			SQL: `UPDATE accounts SET password = NULL WHERE password IS NOT NULL
+				AND email = (SELECT p.email FROM people p WHERE p.id = $1)`,
+			Args: []any{change.Person},
+		},
+		endOthers(change.Person, change.Keep),
+	}
 	if !change.RevokeKeys.IsZero() {
-		rest = append(rest, Query{
+		queries = append(queries, Query{
 			SQL: `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`, Args: []any{change.RevokeKeys, change.Account},
 		})
 	}
-	return r.changeAccount(ctx, change.Account, `password = $2`, []any{orNull{&change.Password}}, rest...)
+	return r.write(ctx, queries...)
 }
 
-// factor is the second factor of an account.
+// factor is the second factor of a person.
 type factor struct {
-	account int64
+	person uuid.UUID
 	identity.TOTP
 }
 
 var totps = Table[factor]{
-	Name: "totps", Key: []string{"account"},
+	Name: "person_totps", Key: []string{"person"},
 	Columns: []Column[factor]{
-		{"account", func(f *factor) any { return &f.account }},
+		{"person", func(f *factor) any { return &f.person }},
 		{"secret", func(f *factor) any { return &f.Secret }},
 		{"created_at", func(f *factor) any { return &f.CreatedAt }},
 		{"confirmed_at", func(f *factor) any { return &f.ConfirmedAt }},
@@ -87,12 +173,12 @@ func (f *hashes) Load() {
 	}
 }
 
-// AccountTOTP implements store.People. It locks the account's row, so that only one of
+// PersonTOTP implements store.People. It locks the person's row, so that only one of
 // several simultaneous uses of a code succeeds.
-func (r *Records) AccountTOTP(ctx context.Context, account int64, decide identity.DecideTOTP) error {
+func (r *Records) PersonTOTP(ctx context.Context, person uuid.UUID, decide identity.DecideTOTP) error {
 	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var found []*factor
-		err := t.Run(liveAccount(account), totps.Select(&found, nil, `WHERE account = $1`, account))
+		err := t.Run(livePerson(person), totps.Select(&found, nil, `WHERE person = $1`, person))
 		if err != nil {
 			return nil, err
 		}
@@ -105,10 +191,15 @@ func (r *Records) AccountTOTP(ctx context.Context, account int64, decide identit
 		case err != nil:
 			return nil, err
 		case next == nil:
-			return []Query{{SQL: `DELETE FROM totps WHERE account = $1`, Args: []any{account}}}, nil
+			return []Query{{SQL: `DELETE FROM person_totps WHERE person = $1`, Args: []any{person}}}, nil
 		}
-		return []Query{totps.Put(&factor{account, *next})}, nil
+		return []Query{totps.Put(&factor{person, *next})}, nil
 	})
+}
+
+// livePerson locks the row of a person, and refuses one that does not exist.
+func livePerson(person uuid.UUID) Query {
+	return Query{SQL: `SELECT 1 FROM people WHERE id = $1 FOR UPDATE`, Args: []any{person}, None: fault.NoSuch("person")}
 }
 
 // liveAccount locks the row of an account, and refuses one that is deleted.

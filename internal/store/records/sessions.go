@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 )
 
@@ -12,6 +15,7 @@ var sessions = Table[identity.Session]{
 	Columns: []Column[identity.Session]{
 		{"hash", func(s *identity.Session) any { return &s.Hash }},
 		{"account", func(s *identity.Session) any { return &s.Account }},
+		{"person", func(s *identity.Session) any { return orNone{&s.Person} }},
 		{"created_at", func(s *identity.Session) any { return &s.CreatedAt }},
 		{"seen_at", func(s *identity.Session) any { return &s.SeenAt }},
 		{"expires_at", func(s *identity.Session) any { return &s.ExpiresAt }},
@@ -21,19 +25,27 @@ var sessions = Table[identity.Session]{
 	},
 }
 
-// SessionInsert implements store.Sessions. The account may have been deleted meanwhile.
+// belongs locks the row of a person in an account, and refuses one who does not belong
+// there: the person may have been removed meanwhile.
+func belongs(account int64, person uuid.UUID) Query {
+	return Query{
+		SQL: `SELECT 1 FROM members WHERE person = $1 AND account = $2 FOR UPDATE`, Args: []any{person, account}, None: fault.NoSuch("member"),
+	}
+}
+
+// SessionInsert implements store.Sessions.
 func (r *Records) SessionInsert(ctx context.Context, s *identity.Session) error {
-	return r.write(ctx, liveAccount(s.Account), sessions.Insert(s), Query{
+	return r.write(ctx, belongs(s.Account, s.Person), sessions.Insert(s), Query{
 		SQL: r.engine.Dialect().DeleteSome("sessions", sessions.Key,
-			`WHERE account = $1 AND pending = $2 AND hash <> $3 ORDER BY created_at DESC LIMIT $5 OFFSET $4`),
-		Args: []any{s.Account, s.Pending, s.Hash, identity.MaxSessions - 1, surplus},
+			`WHERE person = $1 AND pending = $2 AND hash <> $3 ORDER BY created_at DESC LIMIT $5 OFFSET $4`),
+		Args: []any{s.Person, s.Pending, s.Hash, identity.MaxSessions - 1, surplus},
 	})
 }
 
 // SessionList implements store.Sessions.
-func (r *Records) SessionList(ctx context.Context, account int64, at time.Time) ([]*identity.Session, error) {
-	return read(ctx, r, Access, &sessions, `WHERE account = $1 AND expires_at > $2 AND NOT pending ORDER BY seen_at DESC, hash`,
-		account, at)
+func (r *Records) SessionList(ctx context.Context, person uuid.UUID, at time.Time) ([]*identity.Session, error) {
+	return read(ctx, r, Access, &sessions, `WHERE person = $1 AND expires_at > $2 AND NOT pending ORDER BY seen_at DESC, hash`,
+		person, at)
 }
 
 // SessionFind implements store.Sessions.
@@ -42,14 +54,31 @@ func (r *Records) SessionFind(ctx context.Context, hash []byte, at time.Time) (*
 	return first(found, err, "session")
 }
 
-// endOthers deletes the sessions of an account except one.
-func endOthers(account int64, keep []byte) Query {
-	return Query{SQL: `DELETE FROM sessions WHERE account = $1 AND hash <> $2`, Args: []any{account, notNil(keep)}}
+// endOthers deletes the sessions of a person except one.
+func endOthers(person uuid.UUID, keep []byte) Query {
+	return Query{SQL: `DELETE FROM sessions WHERE person = $1 AND hash <> $2`, Args: []any{person, notNil(keep)}}
 }
 
 // SessionEndOthers implements store.Sessions.
-func (r *Records) SessionEndOthers(ctx context.Context, account int64, keep []byte) error {
-	return r.write(ctx, endOthers(account, keep))
+func (r *Records) SessionEndOthers(ctx context.Context, person uuid.UUID, keep []byte) error {
+	return r.write(ctx, endOthers(person, keep))
+}
+
+// SessionSwitch implements store.Sessions. It locks the row of the membership, so that
+// a person who is removed at the same time loses the session.
+func (r *Records) SessionSwitch(ctx context.Context, hash []byte, account int64) error {
+	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		var found []*identity.Session
+		err := t.Run(sessions.Select(&found, nil, `WHERE hash = $1`, notNil(hash)))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fault.NoSuch("session")
+		}
+		update := Query{SQL: `UPDATE sessions SET account = $1 WHERE hash = $2`, Args: []any{account, notNil(hash)}}
+		return []Query{update}, t.Run(belongs(account, found[0].Person))
+	})
 }
 
 // SessionSeen implements store.Sessions.

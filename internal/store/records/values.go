@@ -130,6 +130,13 @@ func (f orNull) Target() any { return f.to }
 func (f orNull) Load()       {}
 func (f orNull) Stored() any { return unless(*f.to == "", *f.to) }
 
+// orNone stores uuid.Nil as null.
+type orNone struct{ to *uuid.UUID }
+
+func (f orNone) Target() any { return f.to }
+func (f orNone) Load()       {}
+func (f orNone) Stored() any { return unless(*f.to == uuid.Nil, *f.to) }
+
 // list stores texts that contain no comma, separated by commas; none as null if
 // nullable, else as "".
 type list struct {

@@ -103,7 +103,7 @@ func identityPasswordKeys(w *world) {
 	w.ok("KeyRevoke", w.s.KeyRevoke(w.ctx, b.ID, w.past()))
 	others := &identity.Key{ID: uuid.New(), Account: w.other.Number, Hash: []byte("others"), CreatedAt: w.now}
 	w.ok("KeyInsert", w.s.KeyInsert(w.ctx, others))
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "x", RevokeKeys: w.now}))
+	w.ok("PersonPassword", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: w.owner.ID, Password: "x", RevokeKeys: w.now, Account: w.owner.Number}))
 	_, err := w.s.KeyFind(w.ctx, a.Hash)
 	w.wantCode("a key", err, fault.NotFound)
 	_, err = w.s.KeyFind(w.ctx, others.Hash)
@@ -119,12 +119,12 @@ func identityPasswordKeys(w *world) {
 
 func identitySessions(w *world) {
 	first := &identity.Session{
-		Hash: []byte("first"), Account: w.owner.Number, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.ahead(),
+		Hash: []byte("first"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.ahead(),
 		Address: "192.0.2.1", Agent: "Browser/1",
 	}
 	second := w.session("second", w.owner)
-	pending := &identity.Session{Hash: []byte("pending"), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
-	expired := &identity.Session{Hash: []byte("expired"), Account: w.owner.Number, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.now}
+	pending := &identity.Session{Hash: []byte("pending"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+	expired := &identity.Session{Hash: []byte("expired"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.now}
 	w.session("others", w.other)
 	for _, s := range []*identity.Session{first, pending, expired} {
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
@@ -132,7 +132,7 @@ func identitySessions(w *world) {
 	w.wantSession(first)
 	w.wantSession(pending)
 	list := func() (shown []string) {
-		found, err := w.s.SessionList(w.ctx, w.owner.Number, w.now)
+		found, err := w.s.SessionList(w.ctx, w.owner.ID, w.now)
 		w.ok("SessionList", err)
 		for _, s := range found {
 			shown = append(shown, showSession(s))
@@ -140,12 +140,12 @@ func identitySessions(w *world) {
 		return shown
 	}
 	w.same("the sessions", strings.Join(list(), "; "), showSession(second)+"; "+showSession(first))
-	w.ok("SessionEndOthers", w.s.SessionEndOthers(w.ctx, w.owner.Number, first.Hash))
+	w.ok("SessionEndOthers", w.s.SessionEndOthers(w.ctx, w.owner.ID, first.Hash))
 	w.same("the sessions", strings.Join(list(), "; "), showSession(first))
 	w.wantNoSession("a pending session", pending)
-	w.ok("SessionEndOthers", w.s.SessionEndOthers(w.ctx, w.owner.Number, nil))
+	w.ok("SessionEndOthers", w.s.SessionEndOthers(w.ctx, w.owner.ID, nil))
 	w.same("the sessions", strings.Join(list(), "; "), "")
-	if found, err := w.s.SessionList(w.ctx, w.other.Number, w.now); err != nil || len(found) != 1 {
+	if found, err := w.s.SessionList(w.ctx, w.other.ID, w.now); err != nil || len(found) != 1 {
 		w.Errorf("another has %d sessions, %v", len(found), err)
 	}
 }
@@ -153,19 +153,19 @@ func identitySessions(w *world) {
 func identitySessionsBounded(w *world) {
 	var oldest, newest *identity.Session
 	for i := range identity.MaxSessions + 2 {
-		newest = &identity.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
+		newest = &identity.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
 		if oldest == nil {
 			oldest = newest
 		}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, newest))
 	}
 	for i := range identity.MaxSessions + 2 {
-		pending := &identity.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+		pending := &identity.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, pending))
 	}
 	w.wantNoSession("the oldest session", oldest)
 	w.wantSession(newest)
-	if found, err := w.s.SessionList(w.ctx, w.owner.Number, w.now); err != nil || len(found) != identity.MaxSessions {
+	if found, err := w.s.SessionList(w.ctx, w.owner.ID, w.now); err != nil || len(found) != identity.MaxSessions {
 		w.Errorf("%d sessions are kept, %v", len(found), err)
 	}
 }
@@ -177,18 +177,21 @@ func recoveryHash(code string) []byte {
 
 func (w *world) totp(owner job.Owner) *identity.TOTP {
 	w.Helper()
-	a, err := w.s.AccountOf(w.ctx, owner.Number)
-	w.ok("AccountOf", err)
-	return a.TOTP
+	p, err := w.s.PersonOf(w.ctx, owner.ID)
+	if err != nil && fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	w.ok("PersonOf", err)
+	return p.TOTP
 }
 
 func identityTOTP(w *world) {
-	change := func(decide identity.DecideTOTP) error { return w.s.AccountTOTP(w.ctx, w.owner.Number, decide) }
+	change := func(decide identity.DecideTOTP) error { return w.s.PersonTOTP(w.ctx, w.owner.ID, decide) }
 	if w.totp(w.owner) != nil {
 		w.Error("a new account has a second factor")
 	}
 	first := &identity.TOTP{Secret: []byte("secret"), CreatedAt: w.past()}
-	w.ok("AccountTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
+	w.ok("PersonTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
 		if current != nil {
 			w.Errorf("there is %+v", current)
 		}
@@ -196,7 +199,7 @@ func identityTOTP(w *world) {
 	}))
 	w.same("the second factor", showTOTP(w.totp(w.owner)), showTOTP(first))
 	second := &identity.TOTP{Secret: []byte("another"), CreatedAt: w.now, ConfirmedAt: w.now, LastStep: 1 << 40, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}
-	w.ok("AccountTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
+	w.ok("PersonTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
 		w.same("the current one", showTOTP(current), showTOTP(first))
 		return second, nil
 	}))
@@ -206,14 +209,14 @@ func identityTOTP(w *world) {
 	if w.totp(w.other) != nil {
 		w.Error("another account has a second factor")
 	}
-	byEmail, err := w.s.AccountGet(w.ctx, "owner@example.com")
-	w.ok("AccountGet", err)
+	byEmail, err := w.s.PersonGet(w.ctx, "owner@example.com")
+	w.ok("PersonGet", err)
 	w.same("by email", showTOTP(byEmail.TOTP), showTOTP(second))
 	w.ok("removing it", change(func(*identity.TOTP) (*identity.TOTP, error) { return nil, nil }))
 	if w.totp(w.owner) != nil {
 		w.Error("the second factor is still there")
 	}
-	w.ok("AccountTOTP", change(func(*identity.TOTP) (*identity.TOTP, error) { return second, nil }))
+	w.ok("PersonTOTP", change(func(*identity.TOTP) (*identity.TOTP, error) { return second, nil }))
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	if w.totp(w.owner) != nil {
 		w.Error("a deleted account has a second factor")
@@ -231,12 +234,12 @@ func showTOTP(v *identity.TOTP) string {
 // identityTOTPRace: of simultaneous uses of a time step or a recovery code, one
 // succeeds.
 func identityTOTPRace(w *world) {
-	w.ok("AccountTOTP", w.s.AccountTOTP(w.ctx, w.owner.Number, func(*identity.TOTP) (*identity.TOTP, error) {
+	w.ok("PersonTOTP", w.s.PersonTOTP(w.ctx, w.owner.ID, func(*identity.TOTP) (*identity.TOTP, error) {
 		return &identity.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil
 	}))
 	used := fault.New(fault.Unauthorized, "used")
 	if n := together(12, func(int) error {
-		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *identity.TOTP) (*identity.TOTP, error) {
+		return w.s.PersonTOTP(w.ctx, w.owner.ID, func(v *identity.TOTP) (*identity.TOTP, error) {
 			next := *v
 			if next.LastStep >= 7 {
 				return nil, used
@@ -248,7 +251,7 @@ func identityTOTPRace(w *world) {
 		w.Errorf("a step was used %d times", n)
 	}
 	if n := together(12, func(int) error {
-		return w.s.AccountTOTP(w.ctx, w.owner.Number, func(v *identity.TOTP) (*identity.TOTP, error) {
+		return w.s.PersonTOTP(w.ctx, w.owner.ID, func(v *identity.TOTP) (*identity.TOTP, error) {
 			next := *v
 			next.Recovery = slices.DeleteFunc(slices.Clone(v.Recovery), func(h []byte) bool { return bytes.Equal(h, recoveryHash("a")) })
 			if len(next.Recovery) == len(v.Recovery) {

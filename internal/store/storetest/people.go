@@ -34,7 +34,7 @@ var peopleTests = group{
 
 func (w *world) newcomer(email string) *identity.Account {
 	return &identity.Account{
-		Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: w.now, Password: "hash of " + email,
+		Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: w.now,
 		Secrets: []identity.Secret{{Value: "whsec_" + email, CreatedAt: w.now}},
 	}
 }
@@ -49,6 +49,7 @@ func (w *world) removeAccounts() {
 func peopleFirst(w *world) {
 	w.removeAccounts()
 	public := w.newcomer("public")
+	public.Origin = identity.OriginShared
 	w.ok("AccountInsert", w.s.AccountInsert(w.ctx, public))
 	early := w.newcomer("early@example.com")
 	w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: early, Uncounted: "public"}))
@@ -58,12 +59,15 @@ func peopleFirst(w *world) {
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, early.Number, w.now))
 	first, second := w.newcomer("first@example.com"), w.newcomer("second@example.com")
 	for _, a := range []*identity.Account{first, second} {
-		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: a, Uncounted: "public", FirstOnly: a == first}))
+		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: a, Password: "hash of " + a.Email, Uncounted: "public", FirstOnly: a == first}))
 		got, err := w.s.AccountGet(w.ctx, a.Email)
 		w.ok("AccountGet", err)
 		w.same("the account", showAccount(got), showAccount(a))
-		if got.Operator != (a == first) || got.Password != "hash of "+a.Email || len(got.Secrets) != 1 {
-			w.Errorf("%s: operator %v, password %q, %d secrets", a.Email, got.Operator, got.Password, len(got.Secrets))
+		if got.Operator != (a == first) || len(got.Secrets) != 1 {
+			w.Errorf("%s: operator %v, %d secrets", a.Email, got.Operator, len(got.Secrets))
+		}
+		if p, err := w.s.PersonGet(w.ctx, a.Email); err != nil || p.Password != "hash of "+a.Email || p.Home != got.Owner {
+			w.Errorf("the person is %+v, %v", p, err)
 		}
 	}
 	again := w.newcomer("first@example.com")
@@ -147,7 +151,7 @@ func peopleInviteRace(w *world) {
 
 func (w *world) session(token string, owner job.Owner) *identity.Session {
 	w.Helper()
-	s := &identity.Session{Hash: []byte(token), Account: owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	s := &identity.Session{Hash: []byte(token), Account: owner.Number, Person: owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 	w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
 	return s
 }
@@ -172,18 +176,18 @@ func showSession(s *identity.Session) string {
 
 func peoplePasswords(w *world) {
 	here, there, others := w.session("here", w.owner), w.session("there", w.owner), w.session("others", w.other)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "new hash", Keep: here.Hash}))
-	a, err := w.s.AccountOf(w.ctx, w.owner.Number)
-	if err != nil || a.Password != "new hash" {
-		w.Errorf("the account is %+v, %v", a, err)
+	w.ok("PersonPassword", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: w.owner.ID, Password: "new hash", Keep: here.Hash}))
+	p, err := w.s.PersonOf(w.ctx, w.owner.ID)
+	if err != nil || p.Password != "new hash" {
+		w.Errorf("the person is %+v, %v", p, err)
 	}
 	w.wantSession(here)
 	w.wantSession(others)
 	w.wantNoSession("another session", there)
-	w.ok("AccountPassword", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "newer hash"}))
+	w.ok("PersonPassword", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: w.owner.ID, Password: "newer hash"}))
 	w.wantNoSession("the session", here)
 	w.wantSession(others)
-	w.wantCode("nobody's password", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: 1 << 40, Password: "x"}), fault.NotFound)
+	w.wantCode("nobody's password", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: uuid.New(), Password: "x"}), fault.NotFound)
 }
 
 func peopleOperators(w *world) {
@@ -244,7 +248,7 @@ func peopleSessions(w *world) {
 	w.ok("SessionDelete", w.s.SessionDelete(w.ctx, s.Hash))
 	w.wantNoSession("the session", s)
 	w.ok("SessionDelete again", w.s.SessionDelete(w.ctx, s.Hash))
-	nobody := &identity.Session{Hash: []byte("x"), Account: 1 << 40, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	nobody := &identity.Session{Hash: []byte("x"), Account: 1 << 40, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 	w.wantCode("nobody's session", w.s.SessionInsert(w.ctx, nobody), fault.NotFound)
 }
 
@@ -261,7 +265,7 @@ func peopleSessionsSlide(w *world) {
 func peopleSessionsPrune(w *world) {
 	var kept []*identity.Session
 	for i := range 10 {
-		s := &identity.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+		s := &identity.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
 		if i%2 == 0 {
 			s.ExpiresAt = w.past()
 		} else {
@@ -300,12 +304,12 @@ func peopleDeleted(w *world) {
 	w.wantCode("the account by email", err, fault.NotFound)
 	left, err := w.s.AccountOf(w.ctx, w.owner.Number)
 	w.ok("AccountOf", err)
-	if !left.DeletedAt.Equal(w.now) || left.Password != "" || left.Operator || len(left.Secrets) != 0 || left.ID != w.owner.ID || left.Email == "owner@example.com" {
+	if !left.DeletedAt.Equal(w.now) || left.Operator || len(left.Secrets) != 0 || left.ID != w.owner.ID || left.Email == "owner@example.com" {
 		w.Errorf("what is left: %+v", left)
 	}
 	w.wantCode("deleting it again", w.s.AccountDelete(w.ctx, w.owner.Number, w.now), fault.NotFound)
 	w.wantCode("a session for it", w.s.SessionInsert(w.ctx, s), fault.NotFound)
-	w.wantCode("a password for it", w.s.AccountPassword(w.ctx, identity.PasswordChange{Account: w.owner.Number, Password: "x"}), fault.NotFound)
+	w.wantCode("a password for it", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: w.owner.ID, Password: "x"}), fault.NotFound)
 	w.wantCode("an operator of it", w.s.AccountOperator(w.ctx, w.owner.Number, true), fault.NotFound)
 	again := w.newcomer("owner@example.com")
 	w.ok("the email once more", w.s.AccountRegister(w.ctx, &identity.Registration{Account: again}))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 from ._resource import RecordList, Resource, nothing, segment, whole
-from .types import AccountAnswerData, ApiKey, AuditEntry, KeyAnswerData, NewApiKey, PunctualityAnswerData, SecretListDataItem, StatsResponse
+from .types import AccountAnswerData, ApiKey, AuditEntry, InvitationAnswerData, KeyAnswerData, Member, MemberChange, NewApiKey, NewMember, PunctualityAnswerData, SecretListDataItem, StatsResponse
 
 ACCOUNT = "/api/account"
 
@@ -24,6 +24,22 @@ class Account(Resource):
 
     def revoke_key(self, id: str) -> None:
         return self._call("DELETE", segment(f"{ACCOUNT}/keys", id), read=nothing)
+
+    def members(self, *, limit: Optional[int] = None) -> RecordList[Member]:
+        """The persons and invitations of the account, ordered by email."""
+        return self._list(f"{ACCOUNT}/members", limit=limit)
+
+    def invite_member(self, member: NewMember) -> InvitationAnswerData:
+        """Invites a person; the link in the answer is shown this once."""
+        return self._once("POST", f"{ACCOUNT}/members", body=member)
+
+    def change_member(self, id: str, change: MemberChange) -> Member:
+        """Changes the role of a person or an invitation."""
+        return self._call("PATCH", segment(f"{ACCOUNT}/members", id), body=change)
+
+    def remove_member(self, id: str) -> None:
+        """Removes a person, or withdraws an invitation."""
+        return self._call("DELETE", segment(f"{ACCOUNT}/members", id), read=nothing)
 
     def signing_secrets(self) -> List[SecretListDataItem]:
         """The secrets that sign, newest first."""

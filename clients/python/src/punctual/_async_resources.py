@@ -14,7 +14,7 @@ from ._resource import IfMatch, JobRef, ScheduleRef
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -310,6 +310,22 @@ class AsyncAccount(AsyncResource):
 
     async def revoke_key(self, id: str) -> None:
         return await self._runner.run(lambda: self._sync.revoke_key(id))
+
+    def members(self, *, limit: Optional[int]=None) -> AsyncRecordList[Member]:
+        """The persons and invitations of the account, ordered by email."""
+        return AsyncRecordList(self._runner, self._sync.members(limit=limit))
+
+    async def invite_member(self, member: NewMember) -> InvitationAnswerData:
+        """Invites a person; the link in the answer is shown this once."""
+        return await self._runner.run(lambda: self._sync.invite_member(member))
+
+    async def change_member(self, id: str, change: MemberChange) -> Member:
+        """Changes the role of a person or an invitation."""
+        return await self._runner.run(lambda: self._sync.change_member(id, change))
+
+    async def remove_member(self, id: str) -> None:
+        """Removes a person, or withdraws an invitation."""
+        return await self._runner.run(lambda: self._sync.remove_member(id))
 
     async def signing_secrets(self) -> List[SecretListDataItem]:
         """The secrets that sign, newest first."""

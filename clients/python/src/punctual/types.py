@@ -1795,6 +1795,9 @@ class ApiKey(TypedDict):
     last_used_at: Optional[KeyTime]
     # Null when it was not revoked.
     revoked_at: Optional[KeyTime]
+    # Who made the key: a person's email, or what the key begins with that made it.
+    # Null for the command line, and if it isn't known.
+    created_by: Optional[str]
 
 
 class NewApiKey(TypedDict, total=False):
@@ -1859,6 +1862,58 @@ class AuditList(TypedDict):
     data: List[AuditEntry]
 
 
+class Member(TypedDict):
+    """A person in an account, or an invitation."""
+
+    id: Uuid
+    email: str
+    role: Role
+    # `invited` until the invitation is accepted.
+    state: Literal["member", "invited"]
+
+
+class MemberList(TypedDict):
+    """Persons and invitations, ordered by email."""
+
+    data: List[Member]
+
+
+class MemberAnswer(TypedDict):
+    """A person or invitation."""
+
+    data: Member
+
+
+class InvitationAnswerData(TypedDict):
+    id: Uuid
+    email: str
+    role: Role
+    # `invited` until the invitation is accepted.
+    state: Literal["member", "invited"]
+    # The page where the person accepts, shown this once.
+    link: str
+
+
+class InvitationAnswer(TypedDict):
+    """An invitation with its link."""
+
+    data: InvitationAnswerData
+
+
+class NewMember(TypedDict):
+    """Whom to invite."""
+
+    # The email that the person signs in with.
+    email: str
+    role: Role
+
+
+class MemberChange(TypedDict):
+    """The new role of a person or an invitation."""
+
+    role: Role
+
+
 class KeyList(TypedDict):
     """Keys in the order they were made."""
 
@@ -1880,6 +1935,9 @@ class KeyAnswerData(TypedDict):
     last_used_at: Optional[KeyTime]
     # Null when it was not revoked.
     revoked_at: Optional[KeyTime]
+    # Who made the key: a person's email, or what the key begins with that made it.
+    # Null for the command line, and if it isn't known.
+    created_by: Optional[str]
     # The key itself, shown this once.
     key: str
 
@@ -2415,6 +2473,11 @@ KeyTime = str
 
 # What a key permits. Each scope includes those before it.
 Scope = Literal["read", "jobs", "admin"]
+
+# What a person may do in an account. Each role includes those before it: `viewer`
+# sees jobs, schedules and logs, `editor` changes jobs and schedules, `admin` also
+# keys, secrets and people, and `owner` also owners and the account itself.
+Role = Literal["viewer", "editor", "admin", "owner"]
 
 # The hosts that may receive the secret: names in lower case, or addresses,
 # without ports.
