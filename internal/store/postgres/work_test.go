@@ -19,7 +19,7 @@ import (
 type observed struct {
 	*Store
 	mu    sync.Mutex
-	plans []observedPlan
+	plans map[string]bool // as the server wrote them
 }
 
 // observedPlan is what auto_explain reports of a statement.
@@ -57,7 +57,7 @@ func observe(t testing.TB, url string) *observed {
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
-	o := &observed{}
+	o := &observed{plans: map[string]bool{}}
 	config.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { o.note(n.Message) }
 	if o.Store, err = openWith(t.Context(), config, url, Options{}); err != nil {
 		t.Fatal(err)
@@ -66,27 +66,31 @@ func observe(t testing.TB, url string) *observed {
 	return o
 }
 
+// note keeps a plan for take, so that the call under way does not wait for its parsing. A
+// call has thousands of equal plans: of triggers, one for each row.
 func (o *observed) note(message string) {
-	_, raw, isPlan := strings.Cut(message, "plan:\n")
-	if !isPlan {
-		return
+	if _, plan, isPlan := strings.Cut(message, "plan:\n"); isPlan {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.plans[plan] = true
 	}
-	var p observedPlan
-	if err := json.Unmarshal([]byte(raw), &p); err != nil {
-		p.Text = fmt.Sprintf("a plan that can't be read: %v", err)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.plans = append(o.plans, p)
 }
 
-// take returns the plans since the last call.
+// take returns the different plans since the last call.
 func (o *observed) take() []observedPlan {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	taken := o.plans
-	o.plans = nil
-	return taken
+	o.plans = map[string]bool{}
+	o.mu.Unlock()
+	var plans []observedPlan
+	for raw := range taken {
+		var p observedPlan
+		if err := json.Unmarshal([]byte(raw), &p); err != nil {
+			p.Text = fmt.Sprintf("a plan that can't be read: %v", err)
+		}
+		plans = append(plans, p)
+	}
+	return plans
 }
 
 // work is what a plan has done.
