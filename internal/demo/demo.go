@@ -22,9 +22,11 @@ type Config struct {
 }
 
 const (
-	// patience is how long runs are awaited. Without trouble it takes fourteen
-	// seconds; what is left of the half minute is for reading and stopping.
-	patience = 22 * time.Second
+	// starting is how long the service may take to start, which takes a busy machine
+	// seconds. patience is how long runs are awaited then. Without trouble it takes
+	// fourteen seconds; what is left of the half minute is for reading and stopping.
+	starting = 20 * time.Second
+	patience = 20 * time.Second
 	// reading bounds how long what is stored is read for.
 	reading = 3 * time.Second
 )
@@ -51,10 +53,12 @@ func Run(ctx context.Context, c Config) error {
 func perform(ctx context.Context, c Config, p *printer) (e *evidence, err error) {
 	began := time.Now()
 	log := slog.New(slog.NewTextHandler(p.aside(c.ErrOut), &slog.HandlerOptions{Level: slog.LevelError}))
-	awaiting, end := context.WithTimeout(ctx, patience)
+	started, end := context.WithTimeout(ctx, starting)
 	defer end()
-	s, err := startService(awaiting, c.Version, log)
+	s, err := startService(started, c.Version, log)
 	if err == nil {
+		awaiting, end := context.WithTimeout(ctx, patience)
+		defer end()
 		e, err = follow(ctx, awaiting, s, p, began)
 	}
 	p.clear()
