@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/limit"
@@ -80,10 +81,18 @@ func betweenAll(t *testing.T, test func(t *testing.T, from, to store.Copyable)) 
 	}
 }
 
-// copyAll copies a store and fails the test on an error.
+// copyAll copies a store and fails the test on an error. If the machine is so busy that a
+// store is taken for silent, it goes on as the error says.
 func copyAll(t *testing.T, from, to store.Copyable) *Result {
 	t.Helper()
 	result, err := Copy(t.Context(), from, to, func(Progress) {})
+	for range 5 {
+		if err == nil || fault.CodeOf(err) != fault.Unavailable {
+			break
+		}
+		t.Logf("going on: %v", err)
+		result, err = Copy(t.Context(), from, to, func(Progress) {})
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
