@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 // fake has ends of jobs by account.
 type fake struct {
+	mu    sync.Mutex
 	ends  map[int64]int
 	steps []int64 // accounts, in order
 	fail  func(account int64) error
@@ -21,6 +23,8 @@ type fake struct {
 }
 
 func (f *fake) WaitTurn(_ context.Context, after int64) (int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for account := after + 1; account < 10; account++ {
 		if f.ends[account] > 0 {
 			return account, nil
@@ -30,6 +34,8 @@ func (f *fake) WaitTurn(_ context.Context, after int64) (int64, error) {
 }
 
 func (f *fake) ReleaseJobs(_ context.Context, account int64, limit int) (int, error, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.steps = append(f.steps, account)
 	if f.fail != nil {
 		if err := f.fail(account); err != nil {
@@ -42,11 +48,19 @@ func (f *fake) ReleaseJobs(_ context.Context, account int64, limit int) (int, er
 }
 
 func (f *fake) SweepWaits(_ context.Context, after store.WaitMark, _ int) (store.WaitMark, int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.swept++
 	if after == (store.WaitMark{}) {
 		return store.WaitMark{Account: 1}, 0, nil
 	}
 	return store.WaitMark{}, 0, nil
+}
+
+func (f *fake) add(account int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ends[account]++
 }
 
 // run runs a worker for a time.
@@ -80,13 +94,13 @@ func TestWorker_TakesAccountsInTurn(t *testing.T) {
 func TestWorker_LooksWhenWokenAndOnItsOwn(t *testing.T) {
 	f := &fake{ends: map[int64]int{}}
 	run(t, f, every/2, func(w *Worker) {
-		f.ends[3] = 1
+		f.add(3)
 		w.Wake()
 		synctest.Wait()
 		if len(f.steps) != 1 {
 			t.Errorf("woken, it made the steps %v", f.steps)
 		}
-		f.ends[4] = 1 // without a notice
+		f.add(4) // without a notice
 		time.Sleep(every)
 		synctest.Wait()
 		if len(f.steps) != 2 {
