@@ -2,7 +2,6 @@ package google
 
 import (
 	"encoding/base64"
-	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -13,30 +12,14 @@ import (
 )
 
 // fields are the fields of a create request.
-type fields []rawjson.Member
+type fields struct{ rawjson.Fields }
 
-func (f *fields) add(name string, value rawjson.Value) {
-	*f = append(*f, rawjson.Member{Name: name, Value: value})
-}
-
-func (f *fields) text(name, value string) { f.add(name, rawjson.Quote(value)) }
-
-func (f *fields) seconds(name string, d time.Duration) {
-	f.add(name, strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64))
-}
-
-// body adds a body that is sent as it is.
+// body adds the body, which is sent as it is.
 func (f *fields) body(body []byte) {
-	if len(body) == 0 {
-		return
+	if len(body) > 0 {
+		f.Bytes("body_base64", body)
 	}
-	b := append(make([]byte, 0, base64.StdEncoding.EncodedLen(len(body))+2), '"')
-	b = base64.StdEncoding.AppendEncode(b, body)
-	f.add("body_base64", append(b, '"'))
 }
-
-// object returns the fields as JSON.
-func (f *fields) object() rawjson.Value { return rawjson.Object(*f) }
 
 // stamp returns a time as a message; nil for the zero time.
 func stamp(t time.Time) *timestamppb.Timestamp {

@@ -127,7 +127,7 @@ func (f *fields) scheduleOf(j *schedulerpb.Job) error {
 	}
 	every, ok := interval(text)
 	if ok {
-		f.seconds("repeat_every", every)
+		f.Seconds("repeat_every", every)
 		return nil
 	}
 	cron, ok := english(text)
@@ -137,9 +137,9 @@ func (f *fields) scheduleOf(j *schedulerpb.Job) error {
 	if strings.HasPrefix(cron, "@") || len(strings.Fields(cron)) != 5 {
 		return invalid("job.schedule", "schedule must be a cron expression with 5 fields, as in */5 * * * *, or one like every 5 minutes, every day 09:00 or every monday,friday 09:00")
 	}
-	f.text("cron", cron)
+	f.Text("cron", cron)
 	if zone != "" {
-		f.text("timezone", zone)
+		f.Text("timezone", zone)
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (a *API) createJob(j *schedulerpb.Job) (rawjson.Value, error) {
 	if o.appEngine {
 		d.Endpoint = job.AppEngine
 	}
-	f := make(fields, 0, 16)
+	f := fields{make(rawjson.Fields, 0, 16)}
 	if err := o.describe(&f, "job.http_target"); err != nil {
 		return nil, err
 	}
@@ -224,13 +224,13 @@ func (a *API) createJob(j *schedulerpb.Job) (rawjson.Value, error) {
 		return nil, err
 	}
 	id := job.LastPart(j.GetName())
-	f.text("name", id[:min(len(id), 255)])
+	f.Text("name", id[:min(len(id), 255)])
 	if j.GetDescription() != "" {
-		f.text("description", j.GetDescription())
+		f.Text("description", j.GetDescription())
 	}
-	f.text("retry_delay", r.delay())
-	f.add("dialect", d.Value())
-	return f.object(), nil
+	f.Text("retry_delay", r.delay())
+	f.Add("dialect", d.Value())
+	return f.Object(), nil
 }
 
 // jobView returns what is kept of a job beside the fields of its schedule.

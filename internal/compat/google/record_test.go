@@ -81,7 +81,7 @@ func TestSchedules(t *testing.T) {
 		err := f.scheduleOf(&schedulerpb.Job{Schedule: text, TimeZone: "utc"})
 		got := ""
 		if err == nil {
-			got = string(f.object())
+			got = string(f.Object())
 		}
 		if got != want {
 			t.Errorf("%q is %s, %v, want %s", text, got, err, want)

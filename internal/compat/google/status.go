@@ -106,7 +106,7 @@ func invalid(field, message string) error {
 	return &fault.Error{Code: fault.Invalid, Message: message, Problems: []fault.Problem{{Parameter: field, Detail: message}}}
 }
 
-// unavailable returns the fault for a field that this service has no counterpart of.
+// unsupported returns the fault for a field that this service has no counterpart of.
 func unsupported(field, why string) error {
 	return invalid(field, field+" is not available here: "+why)
 }

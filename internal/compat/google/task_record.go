@@ -63,23 +63,23 @@ func (o *outgoing) describe(f *fields, field string) error {
 	if len(o.body) > maxBody {
 		return invalid(field+".body", "the body may have 1 MiB")
 	}
-	f.text("url", o.url)
-	f.text("method", o.method)
-	f.add("headers", o.forwarded())
+	f.Text("url", o.url)
+	f.Text("method", o.method)
+	f.Add("headers", o.forwarded())
 	f.body(o.body)
-	f.seconds("timeout", o.deadline)
-	f.add("metadata", rawjson.Value("false"))
+	f.Seconds("timeout", o.deadline)
+	f.Add("metadata", rawjson.Value("false"))
 	if o.auth == nil {
 		return nil
 	}
 	var oidc fields
 	if o.auth.Audience != "" {
-		oidc.text("audience", o.auth.Audience)
+		oidc.Text("audience", o.auth.Audience)
 	}
 	if o.auth.Email != "" {
-		oidc.text("email", o.auth.Email)
+		oidc.Text("email", o.auth.Email)
 	}
-	f.add("auth", rawjson.Object([]rawjson.Member{{Name: "oidc", Value: oidc.object()}}))
+	f.Add("auth", rawjson.Object([]rawjson.Member{{Name: "oidc", Value: oidc.Object()}}))
 	return nil
 }
 
@@ -97,10 +97,10 @@ func (o *outgoing) forwarded() rawjson.Value {
 			leave = leave || strings.HasPrefix(lower, prefix)
 		}
 		if !leave {
-			kept.text(name, o.headers[name])
+			kept.Text(name, o.headers[name])
 		}
 	}
-	return kept.object()
+	return kept.Object()
 }
 
 // oidc returns the token that a request has. Without an audience it is the whole URL.
@@ -227,7 +227,7 @@ func (a *API) createTask(q *queue, t *cloudtaskspb.Task) (rawjson.Value, error) 
 	if o.appEngine {
 		d.Endpoint = job.AppEngine
 	}
-	f := make(fields, 0, 16)
+	f := fields{make(rawjson.Fields, 0, 16)}
 	if err := o.describe(&f, "task.http_request"); err != nil {
 		return nil, err
 	}
@@ -236,18 +236,18 @@ func (a *API) createTask(q *queue, t *cloudtaskspb.Task) (rawjson.Value, error) 
 			return nil, invalid("task.schedule_time", "schedule_time is not a time")
 		}
 		if due := at.AsTime(); due.After(a.Service.Now()) {
-			f.text("scheduled_at", due.UTC().Format(time.RFC3339Nano))
+			f.Text("scheduled_at", due.UTC().Format(time.RFC3339Nano))
 		}
 	}
 	if t.GetName() != "" {
 		id := job.LastPart(t.GetName())
-		f.text("idempotency_key", taskKey(q, id))
-		f.text("name", id[:min(len(id), 255)])
+		f.Text("idempotency_key", taskKey(q, id))
+		f.Text("name", id[:min(len(id), 255)])
 	}
-	f.text("retry_delay", r.delay())
-	f.add("limits", rawjson.Array([]rawjson.Value{rawjson.Quote(limitKey(q.Name))}))
-	f.add("dialect", d.Value())
-	return f.object(), nil
+	f.Text("retry_delay", r.delay())
+	f.Add("limits", rawjson.Array([]rawjson.Value{rawjson.Quote(limitKey(q.Name))}))
+	f.Add("dialect", d.Value())
+	return f.Object(), nil
 }
 
 // taskKey returns the idempotency key of a task with a name.

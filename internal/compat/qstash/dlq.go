@@ -243,22 +243,22 @@ func (c *call) overrides() (rawjson.Value, error) {
 	}
 	var f fields
 	if o.Method != "" {
-		f.text("method", o.Method)
+		f.Text("method", o.Method)
 	}
 	if o.Timeout > 0 {
-		f.seconds("timeout", min(max(o.Timeout, job.MinTimeout), job.MaxTimeout))
+		f.Seconds("timeout", min(max(o.Timeout, job.MinTimeout), job.MaxTimeout))
 	}
 	if o.Retries > job.MaxRetries {
 		return nil, fault.New(fault.Stale, "retries must be at most "+strconv.Itoa(job.MaxRetries))
 	}
 	if o.Retries >= 0 {
-		f.number("retries", int64(o.Retries))
+		f.Number("retries", int64(o.Retries))
 	}
 	if o.RetryDelay != "" {
-		f.text("retry_delay", o.RetryDelay)
+		f.Text("retry_delay", o.RetryDelay)
 	}
 	f.timing(o)
-	return rawjson.Object(f), nil
+	return f.Object(), nil
 }
 
 // retry sends a dead letter again, once, and removes it from the queue.

@@ -2,7 +2,6 @@ package qstash
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"maps"
 	"net/http"
@@ -16,32 +15,7 @@ import (
 )
 
 // fields are the fields of a job that is created.
-type fields []rawjson.Member
-
-func (f *fields) add(name string, value rawjson.Value) {
-	*f = append(*f, rawjson.Member{Name: name, Value: value})
-}
-
-func (f *fields) text(name, value string) { f.add(name, rawjson.Quote(value)) }
-
-func (f *fields) number(name string, n int64) {
-	f.add(name, strconv.AppendInt(nil, n, 10))
-}
-
-func (f *fields) seconds(name string, d time.Duration) {
-	f.add(name, strconv.AppendFloat(nil, d.Seconds(), 'f', -1, 64))
-}
-
-func (f *fields) texts(name string, values []string) {
-	b := []byte{'['}
-	for i, value := range values {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendText(b, value)
-	}
-	f.add(name, append(b, ']'))
-}
+type fields struct{ rawjson.Fields }
 
 // backoff are the waits of that API before retries: e to the 2.5n seconds, at most a day.
 var backoff = []string{"12", "148", "1808", "22026", "86400"}
@@ -55,27 +29,27 @@ func (f *fields) request(o *Options) {
 	if method == "" {
 		method = "post"
 	}
-	f.text("method", method)
-	f.add("headers", headersOf(o.Header))
+	f.Text("method", method)
+	f.Add("headers", headersOf(o.Header))
 	timeout := o.Timeout
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
-	f.seconds("timeout", min(max(timeout, job.MinTimeout), job.MaxTimeout))
+	f.Seconds("timeout", min(max(timeout, job.MinTimeout), job.MaxTimeout))
 	retries := o.Retries
 	if retries < 0 {
 		retries = job.DefaultRetries
 	} else {
-		f.number("retries", int64(retries))
+		f.Number("retries", int64(retries))
 	}
 	switch {
 	case o.RetryDelay != "":
-		f.text("retry_delay", o.RetryDelay)
+		f.Text("retry_delay", o.RetryDelay)
 	case retries > 0:
-		f.add("backoff", rawjson.Value("["+strings.Join(backoff[:min(retries, len(backoff))], ",")+"]"))
+		f.Add("backoff", rawjson.Value("["+strings.Join(backoff[:min(retries, len(backoff))], ",")+"]"))
 	}
 	if retries > 0 {
-		f.add("no_retry", rawjson.Value(nonRetryable))
+		f.Add("no_retry", rawjson.Value(nonRetryable))
 	}
 }
 
@@ -107,21 +81,18 @@ func headersOf(h http.Header) rawjson.Value {
 
 // body adds the body, which is sent as it is.
 func (f *fields) body(body []byte) {
-	if len(body) == 0 {
-		return
+	if len(body) > 0 {
+		f.Bytes("body_base64", body)
 	}
-	b := append(make([]byte, 0, base64.StdEncoding.EncodedLen(len(body))+2), '"')
-	b = base64.StdEncoding.AppendEncode(b, body)
-	f.add("body_base64", append(b, '"'))
 }
 
 // timing adds when a message is sent.
 func (f *fields) timing(o *Options) {
 	switch {
 	case !o.NotBefore.IsZero():
-		f.number("scheduled_at", o.NotBefore.Unix())
+		f.Number("scheduled_at", o.NotBefore.Unix())
 	case o.Delay > 0:
-		f.seconds("schedule_in", o.Delay)
+		f.Seconds("schedule_in", o.Delay)
 	}
 }
 
@@ -135,7 +106,7 @@ func (f *fields) tags(labels []string) {
 		}
 	}
 	if tags != nil {
-		f.texts("tags", tags)
+		f.Texts("tags", tags)
 	}
 }
 
@@ -149,8 +120,8 @@ func (f *fields) dedup(o *Options, destination string, body []byte) {
 	if key == "" {
 		return
 	}
-	f.text("idempotency_key", key)
-	f.seconds("throttle", dedupWindow)
+	f.Text("idempotency_key", key)
+	f.Seconds("throttle", dedupWindow)
 }
 
 // maxKey is the greatest length of a deduplication id that is kept as it is.

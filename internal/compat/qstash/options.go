@@ -319,12 +319,13 @@ func (r *reader) followUp(header http.Header, name string, of *Options) rawjson.
 	if o.Header.Get("Content-Type") == "" {
 		o.Header.Set("Content-Type", "application/json")
 	}
-	f := fields{{Name: "url", Value: rawjson.Quote(target)}}
+	var f fields
+	f.Text("url", target)
 	f.request(o)
 	if o.Delay > 0 {
-		f.seconds("schedule_in", o.Delay)
+		f.Seconds("schedule_in", o.Delay)
 	}
-	return rawjson.Object(f)
+	return f.Object()
 }
 
 func isURL(text string) bool {

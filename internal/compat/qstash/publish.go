@@ -100,20 +100,20 @@ func (m *message) dialect(callerIP string) *job.Dialect {
 
 // create returns the body of the create request for the message.
 func (m *message) create(callerIP string) rawjson.Value {
-	f := make(fields, 0, 16)
+	f := fields{make(rawjson.Fields, 0, 16)}
 	m.to.add(&f)
 	m.describe(&f, callerIP)
 	f.timing(m.Options)
 	f.dedup(m.Options, m.to.url+m.to.group, m.body)
-	return rawjson.Object(f)
+	return f.Object()
 }
 
 // add adds the field of a destination.
 func (d destination) add(f *fields) {
 	if d.group != "" {
-		f.text("group", d.group)
+		f.Text("group", d.group)
 	} else {
-		f.text("url", d.url)
+		f.Text("url", d.url)
 	}
 }
 
@@ -123,7 +123,7 @@ func (m *message) describe(f *fields, callerIP string) {
 	f.body(m.body)
 	f.tags(m.Labels)
 	if m.Redact != nil {
-		f.texts("redact", m.Redact)
+		f.Texts("redact", m.Redact)
 	}
 	var limits []string
 	if m.FlowControl != "" {
@@ -133,9 +133,9 @@ func (m *message) describe(f *fields, callerIP string) {
 		limits = append(limits, queuePrefix+m.Queue)
 	}
 	if limits != nil {
-		f.texts("limits", limits)
+		f.Texts("limits", limits)
 	}
-	f.add("dialect", m.dialect(callerIP).Value())
+	f.Add("dialect", m.dialect(callerIP).Value())
 }
 
 func (c *call) callerIP() string {

@@ -16,7 +16,7 @@ import (
 
 // create returns the body of the request that creates or replaces a schedule.
 func (m *message) schedule(callerIP string) rawjson.Value {
-	f := make(fields, 0, 16)
+	f := fields{make(rawjson.Fields, 0, 16)}
 	m.to.add(&f)
 	m.describe(&f, callerIP)
 	expression, zone := m.Cron, ""
@@ -26,14 +26,14 @@ func (m *message) schedule(callerIP string) rawjson.Value {
 			break
 		}
 	}
-	f.text("cron", expression)
+	f.Text("cron", expression)
 	if zone != "" {
-		f.text("timezone", zone)
+		f.Text("timezone", zone)
 	}
 	if m.Delay > 0 {
-		f.seconds("offset", m.Delay)
+		f.Seconds("offset", m.Delay)
 	}
-	return rawjson.Object(f)
+	return f.Object()
 }
 
 // isName reports whether a text can be the id of a schedule, or the name of a queue or a

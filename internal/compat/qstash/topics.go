@@ -167,16 +167,16 @@ func (c *call) addEndpoints() error {
 			}
 			at = targetOf(targets, e)
 		}
-		target.text("name", e.Name)
-		target.text("url", e.URL)
+		target.Text("name", e.Name)
+		target.Text("url", e.URL)
 		if at < 0 {
-			targets = append(targets, rawjson.Object(target))
+			targets = append(targets, target.Object())
 			continue
 		}
 		if headers := rawjson.Get(targets[at], "headers"); headers != nil {
-			target.add("headers", headers)
+			target.Add("headers", headers)
 		}
-		targets[at] = rawjson.Object(target)
+		targets[at] = target.Object()
 	}
 	return c.setTopic(ctx, name, targets)
 }
