@@ -42,7 +42,7 @@ type Handler struct {
 func NewHandler(s *Server, api http.Handler, public *url.URL) *Handler {
 	return &Handler{
 		Server: s, api: api, public: public,
-		stream: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk }, &sdk.StreamableHTTPOptions{
+		stream: sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk() }, &sdk.StreamableHTTPOptions{
 			// edge and sameMachine check the host.
 			Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBody,
 		}),

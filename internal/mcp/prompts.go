@@ -13,8 +13,8 @@ import (
 const night = 12 * time.Hour
 
 // addPrompts adds the prompts.
-func (s *Server) addPrompts() {
-	s.sdk.AddPrompt(&sdk.Prompt{
+func addPrompts(server *sdk.Server) {
+	server.AddPrompt(&sdk.Prompt{
 		Name: "failed_last_night", Title: "What failed last night?",
 		Description: "Finds the jobs that failed since a time, and what to do about them.",
 		Arguments: []*sdk.PromptArgument{

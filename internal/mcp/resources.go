@@ -28,9 +28,9 @@ var records = []struct{ name, title, about, host, path, id string }{
 const maxGuide = 128 << 10
 
 // addResources adds the guides, and templates for records.
-func (s *Server) addResources() {
+func (s *Server) addResources(server *sdk.Server) {
 	for _, record := range records {
-		s.sdk.AddResourceTemplate(&sdk.ResourceTemplate{
+		server.AddResourceTemplate(&sdk.ResourceTemplate{
 			Name: record.name, Title: record.title, Description: record.about, MIMEType: "application/json",
 			URITemplate: scheme + record.host + "/{" + record.id + "}",
 		}, func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -41,7 +41,7 @@ func (s *Server) addResources() {
 	}
 	for _, guide := range docsite.Guides() {
 		uri := scheme + "guides/" + guide.Name
-		s.sdk.AddResource(&sdk.Resource{
+		server.AddResource(&sdk.Resource{
 			Name: guide.Name, Title: guide.Title, Description: guide.About, MIMEType: "text/markdown", URI: uri,
 		}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			text := clip(string(guide.Markdown()), maxGuide)

@@ -28,7 +28,9 @@ type Config struct {
 // same time.
 type Server struct {
 	Config
-	sdk   *sdk.Server
+	// sdk makes the SDK's server when it is first needed: it reads the whole API document,
+	// which would delay each start.
+	sdk   func() *sdk.Server
 	calls *gate // of the API
 	waits *gate
 
@@ -68,21 +70,27 @@ func New(config Config) *Server {
 	s := &Server{
 		Config: config, calls: newGate(accountCalls, allCalls), waits: newGate(accountWaits, allWaits), stopping: make(chan struct{}),
 	}
-	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "punctual", Title: "punctual", Version: config.Version}, &sdk.ServerOptions{
+	s.sdk = sync.OnceValue(s.build)
+	return s
+}
+
+// build returns the SDK's server with everything that clients can use.
+func (s *Server) build() *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "punctual", Title: "punctual", Version: s.Version}, &sdk.ServerOptions{
 		Instructions: instructions, PageSize: 100, SetCacheable: setCacheable, CompletionHandler: complete,
 		// The lists never change, and nothing is sent that was not asked for.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
 	})
-	s.sdk.AddReceivingMiddleware(refuseStreams, s.survive)
+	server.AddReceivingMiddleware(refuseStreams, s.survive)
 	for i := range tools {
 		t := &tools[i]
-		s.sdk.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return s.call(ctx, t, r.Params.Arguments)
 		})
 	}
-	s.addResources()
-	s.addPrompts()
-	return s
+	s.addResources(server)
+	addPrompts(server)
+	return server
 }
 
 // Drain ends waits, so that the service can stop.
@@ -244,7 +252,7 @@ func (s *Server) RunStdio(ctx context.Context, api API, key string, in io.ReadCl
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ctx = withConnection(ctx, &session{Server: s, api: api, secret: key})
-	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: &lines{ReadCloser: in}, Writer: out})
+	err := s.sdk().Run(ctx, &sdk.IOTransport{Reader: &lines{ReadCloser: in}, Writer: out})
 	if err != nil && (ctx.Err() != nil || errors.Is(err, io.EOF)) {
 		return nil
 	}

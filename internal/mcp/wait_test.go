@@ -169,7 +169,7 @@ func TestServer_SurvivesAPanic(t *testing.T) {
 	broken := answers(func(*http.Request) (int, string) { panic("broken") })
 	clientSide, serverSide := sdk.NewInMemoryTransports()
 	ctx := withConnection(t.Context(), &session{Server: s, api: broken})
-	served, err := s.sdk.Connect(ctx, serverSide, nil)
+	served, err := s.sdk().Connect(ctx, serverSide, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
