@@ -21,15 +21,15 @@ type ledger struct {
 // takeLedger waits until nothing is due or under way and reads everything.
 func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger {
 	t.Helper()
+	l := &ledger{logs: map[int64][]string{}, hits: map[int64][]harness.Hit{}}
 	harness.Eventually(t, 3*soon, "no job to be due or under way", func() bool {
 		first := c.Get("/api/jobs?state=scheduled&limit=1&order_by=scheduled_at,asc").Want(200).Data().Get("0.job.scheduled_at")
-		return (!first.Exists() || instant(t, first).After(time.Now())) &&
-			len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) == 0
+		if first.Exists() && instant(t, first).Before(time.Now()) || len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) > 0 {
+			return false
+		}
+		// A job whose claim was released between the two reads was in neither.
+		return l.readSettled(t, c)
 	})
-	l := &ledger{jobs: map[int64]harness.JSON{}, logs: map[int64][]string{}, hits: map[int64][]harness.Hit{}}
-	for _, job := range everyRecord(t, c, "/api/jobs?limit=100") {
-		l.jobs[job.Get("job_id").Int()] = job
-	}
 	for _, log := range everyRecord(t, c, "/api/logs?limit=100") {
 		name := strings.TrimPrefix(log.Get("event").Str(), "worker.http.")
 		if kind := log.Get("payload.kind").Str(); name == "error" {
@@ -46,6 +46,25 @@ func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger 
 		l.hits[id] = append(l.hits[id], hit)
 	}
 	return l
+}
+
+// readSettled reads the jobs, and reports whether all are final or due later.
+func (l *ledger) readSettled(t *testing.T, c *harness.Client) bool {
+	t.Helper()
+	now := time.Now()
+	l.jobs = map[int64]harness.JSON{}
+	for _, job := range everyRecord(t, c, "/api/jobs?limit=100") {
+		switch job.Get("job.state").Str() {
+		case "executing":
+			return false
+		case "available", "retryable":
+			if !instant(t, job.Get("job.scheduled_at")).After(now) {
+				return false
+			}
+		}
+		l.jobs[job.Get("job_id").Int()] = job
+	}
+	return true
 }
 
 // check reports every job whose state, timestamps, logs and requests contradict
