@@ -34,6 +34,7 @@ var plain = []string{
 	"test/clients/clienttest",
 	"test/clients/google",
 	"test/clients/mcp",
+	"test/clients/qstash",
 	"test/clients/python",
 	"test/clients/typescript",
 	"test/deploy",

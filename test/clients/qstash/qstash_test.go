@@ -1,0 +1,48 @@
+package qstash
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/punctual-dev/punctual/test/clients/clienttest"
+	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pgtest"
+	"github.com/punctual-dev/punctual/test/ports"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
+
+func TestClient(t *testing.T) {
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
+		}
+	}
+	if _, err := os.Stat("node/node_modules/.package-lock.json"); err != nil {
+		t.Log("node_modules is missing: running npm ci in test/clients/qstash/node")
+		clienttest.Run(t, "node", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	}
+	for store, options := range map[string][]harness.Option{"sqlite": nil, "postgres": {harness.Flag("database-url", pgtest.URL(t))}} {
+		t.Run(store, func(t *testing.T) {
+			address := ports.Free(t)
+			service := harness.Start(t, append(options, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
+				harness.Flag("allow-http-targets", "true"))...)
+			// An application gets what the command prints, and nothing else.
+			var env map[string]string
+			printed := service.Command(t, "keys", "qstash", service.Account(t).Email, "--public-url", "http://"+address, "--json")
+			if err := json.Unmarshal([]byte(printed), &env); err != nil {
+				t.Fatalf("%v: %s", err, printed)
+			}
+			variables := []string{"QSTASH_DEV=false", "UPSTASH_DISABLE_TELEMETRY=1"}
+			for name, value := range env {
+				variables = append(variables, name+"="+value)
+			}
+			clienttest.Run(t, "node", variables, "node", "--test", "application.test.mjs")
+			if code := service.Stop(); code != 0 {
+				t.Errorf("the service ended with status %d", code)
+			}
+		})
+	}
+}
