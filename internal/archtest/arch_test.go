@@ -102,7 +102,7 @@ var mayImport = map[string][]string{
 }
 
 // testSupport names packages that only tests may import.
-var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "scripts/testrun", "api/internal/generate"}
+var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "scripts/testrun", "api/internal/generate", "internal/dashboard/generate"}
 
 type goPackage struct {
 	ImportPath, Dir, Name string

@@ -70,3 +70,4 @@
 package dashboard
 
 //go:generate go tool templ generate -lazy=false -log-level=warn
+//go:generate sh -c "go run ./generate ui/*_templ.go view/*_templ.go"
