@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/operator"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 // newClient creates the HTTP client and reads which targets operators have
@@ -51,7 +52,7 @@ const blocksEvery = time.Second
 // followBlocks keeps the client to the targets that operators block, until ctx
 // ends. While the store can't be read, the rules read before stay.
 func (n *Node) followBlocks(ctx context.Context) {
-	n.every(ctx, blocksEvery, nil, "reading the blocked targets failed; those read before stay", n.readBlocks)
+	n.every(store.Routine(ctx), blocksEvery, nil, "reading the blocked targets failed; those read before stay", n.readBlocks)
 }
 
 // readBlocks passes the blocked targets to the client if they have changed.

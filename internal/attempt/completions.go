@@ -45,7 +45,7 @@ func (r *Runner) WatchCompletions(ctx context.Context) {
 // ones could not be ended; it returns their number now, and whether there may be
 // more that can.
 func (r *Runner) EndOverdue(ctx context.Context, stuck int) (still int, more bool) {
-	tokens, err := r.Completions.CompletionsOverdue(ctx, overdueLimit+stuck)
+	tokens, err := r.Completions.CompletionsOverdue(store.Routine(ctx), overdueLimit+stuck)
 	if err != nil {
 		r.logLimited("reading attempts that await their completion failed; retrying", err)
 		return stuck, false

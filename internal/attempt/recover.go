@@ -40,7 +40,7 @@ const recoverLimit = 64
 func (r *Recovery) Run(ctx context.Context) error {
 	stuck := 0
 	for {
-		found, err := r.Store.QueueAbandoned(ctx, recoverLimit+stuck)
+		found, err := r.Store.QueueAbandoned(store.Routine(ctx), recoverLimit+stuck)
 		if err != nil || len(found) <= stuck {
 			return err
 		}

@@ -22,6 +22,9 @@ func (d *Dispatcher) Notice(n store.Notice) {
 		d.items.cancelled(c.Number, c.Revision)
 	}
 	d.limits.planMany(n.Limits, d.Queue.Now(), 0)
+	if len(n.Items) > 0 || !n.EarliestElsewhere.IsZero() {
+		d.stored.Store(true)
+	}
 	post := d.inbox.postLater
 	if pressing(n, d.Queue.Now()) {
 		post = d.inbox.post

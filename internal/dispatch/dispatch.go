@@ -96,6 +96,7 @@ type Dispatcher struct {
 	parkNow      chan struct{} // an item of a blocked account was found
 	questions    questions
 	contended    contended
+	stored       atomic.Bool  // something was stored since the last look of prewarm
 	unsent       atomic.Int64 // attempts under way whose requests have not been sent
 
 	// Owned by the loop.
@@ -190,7 +191,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 	}
 	if d.Blocked != nil {
 		d.readBlocked(ctx) // before anything is claimed
-		background.Go(func() { every(ctx, blockedPause, d.readBlocked) })
+		background.Go(func() { every(ctx, blockedPause, func(ctx context.Context) { d.readBlocked(store.Routine(ctx)) }) })
 		background.Go(func() { d.parkBlocked(ctx) })
 	}
 	background.Go(func() { every(ctx, suspectsEvery, d.reviewSuspects) })

@@ -29,7 +29,7 @@ func (d *Dispatcher) keepExpiry(ctx context.Context) {
 		case <-timer.C:
 		}
 		wait := expiryEvery
-		next, err := d.Queue.LimitExpire(context.WithoutCancel(ctx), expiryLimit)
+		next, err := d.Queue.LimitExpire(store.Routine(context.WithoutCancel(ctx)), expiryLimit)
 		switch {
 		case err != nil:
 			d.logLimited("looking for queue items that expire while limits hold them failed; retrying", err)

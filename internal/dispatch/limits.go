@@ -289,7 +289,7 @@ func (k *limitKeeper) poke() {
 
 // readWakes reads which lines are to be planned.
 func (d *Dispatcher) readWakes(ctx context.Context, now time.Time) {
-	wakes, err := d.Queue.LimitWakes(ctx, now.Add(wakeAhead), wakesLimit)
+	wakes, err := d.Queue.LimitWakes(store.Routine(ctx), now.Add(wakeAhead), wakesLimit)
 	if err != nil {
 		if ctx.Err() == nil {
 			d.logLimited("reading which limits to plan failed; retrying", err)

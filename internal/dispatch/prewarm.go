@@ -37,6 +37,7 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 	ticker := time.NewTicker(prewarmPause)
 	defer ticker.Stop()
 	var cursor store.QueueKey
+	var quiet time.Time // until then nothing is to be read, unless something is stored
 	for {
 		select {
 		case <-ctx.Done():
@@ -50,30 +51,38 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 		if d.suspects.isCareful(now) {
 			continue // reading here would leave no note for a crash
 		}
+		if !d.stored.Swap(false) && now.Before(quiet) && !d.items.nodes().notificationsDown {
+			continue
+		}
 		if cursor.Due.Before(now) || cursor.Due.Sub(now) > prewarmAhead {
 			cursor = store.QueueKey{Due: now}
 		}
-		lanes, next, err := d.readAhead(ctx, cursor, now.Add(prewarmAhead))
+		lanes, next, first, err := d.readAhead(ctx, cursor, now.Add(prewarmAhead))
 		if err != nil {
+			quiet = time.Time{}
 			continue // the loop logs the same failure
 		}
-		cursor = next
+		cursor, quiet = next, now.Add(recheck) // notices can get lost
+		if !first.IsZero() {
+			quiet = earlier(quiet, first.Add(-prewarmAhead))
+		}
 		d.prewarmLanes(ctx, lanes)
 	}
 }
 
-// readAhead reads the keys that are due until then, starting after a key.
-func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, error) {
+// readAhead reads the keys that are due until then, starting after a key. It returns how
+// far it has read and when the first key after that is due; zero for not known.
+func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, time.Time, error) {
 	lease := d.items.nodes()
 	lanes, ofAccount := map[laneID]*coming{}, map[int64]int{}
 	for range prewarmPages {
 		refs, err := d.Queue.QueuePeek(ctx, from, until, prewarmPage)
 		if err != nil {
-			return nil, from, err
+			return nil, from, time.Time{}, err
 		}
 		for _, ref := range refs {
 			if ref.Due.After(until) {
-				return lanes, from, nil
+				return lanes, from, ref.Due, nil
 			}
 			from = ref
 			if d.share(ref, lease) != 0 {
@@ -91,7 +100,7 @@ func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until t
 			break
 		}
 	}
-	return lanes, from, nil
+	return lanes, from, time.Time{}, nil
 }
 
 func count(lanes map[laneID]*coming, ref store.QueueKey) {

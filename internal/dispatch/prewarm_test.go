@@ -50,3 +50,39 @@ func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 		}
 	})
 }
+
+// An idle node reads the queue about twice a second, for the scan and for prewarm, and
+// opens connections for what is stored meanwhile as early as else.
+func TestPrewarm_OfAnIdleNodeReadsLittle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead time.Duration
+		var mu sync.Mutex
+		b := start(t, 40, nil, func(d *Dispatcher) {
+			d.Prewarm = func(item *store.QueueItem, _ int) {
+				mu.Lock()
+				defer mu.Unlock()
+				ahead = item.Due.Sub(d.Queue.Now())
+			}
+		})
+		sleep(t.Context(), 10*time.Second)
+		before := 0
+		b.queue.with(func() { before = b.queue.peeks })
+		const idle = 30 * time.Second
+		sleep(t.Context(), idle)
+		b.queue.with(func() {
+			if got, most := b.queue.peeks-before, 2*int(idle/recheck)+2; got > most {
+				t.Errorf("the queue was read %d times in %v, want at most %d", got, idle, most)
+			}
+		})
+		sleep(t.Context(), prewarmPause/2) // between two looks
+		stored := ref(1, 1, 1, b.queue.Now().Add(prewarmAhead))
+		b.queue.add(stored)
+		b.Notice(store.Notice{Items: []store.QueueKey{stored}})
+		sleep(t.Context(), 2*prewarmAhead)
+		mu.Lock()
+		defer mu.Unlock()
+		if ahead < prewarmAhead-2*prewarmPause {
+			t.Errorf("the receiver was prewarmed %v ahead", ahead)
+		}
+	})
+}

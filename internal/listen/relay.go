@@ -113,7 +113,7 @@ func (h *Hub) runRelay() {
 	defer poll.Stop()
 	list := time.NewTicker(syncEvery)
 	defer list.Stop()
-	h.sync()
+	_ = h.sync(h.ctx) // tried again soon
 	failed := false
 	for round := 0; ; round++ {
 		var err error
@@ -124,9 +124,9 @@ func (h *Hub) runRelay() {
 			cancel()
 			return
 		case <-list.C:
-			err = h.sync()
+			err = h.sync(store.Routine(h.ctx))
 		case <-h.relay.news:
-			err = h.sync()
+			err = h.sync(h.ctx)
 		case <-poll.C:
 			if err = h.poll(); err == nil {
 				err = h.take()
@@ -143,7 +143,7 @@ func (h *Hub) runRelay() {
 }
 
 // sync makes the listeners of this node known and reads those of others.
-func (h *Hub) sync() error {
+func (h *Hub) sync(ctx context.Context) error {
 	r := &h.relay
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
@@ -157,7 +157,7 @@ func (h *Hub) sync() error {
 	}
 	h.mu.Unlock()
 	start := time.Now()
-	others, err := h.Relay.ListenerSync(h.ctx, node, mine)
+	others, err := h.Relay.ListenerSync(ctx, node, mine)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (h *Hub) Diverts(account int64, tags func() []string) (bool, error) {
 		return false, nil // so it does not wait for the database
 	}
 	if stale {
-		if err := h.sync(); err != nil {
+		if err := h.sync(h.ctx); err != nil {
 			return false, err
 		}
 	}

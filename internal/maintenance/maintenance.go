@@ -37,8 +37,9 @@ const (
 	// 1 % of the time.
 	countRest   = 15 * time.Second
 	countFactor = 100
-	// sweepRest is the pause between two rounds of sweep.
-	sweepRest = 2 * time.Second
+	// sweepRest is the pause between two rounds of sweep, expireRest of expire.
+	sweepRest  = 2 * time.Second
+	expireRest = time.Minute
 	// settles is how long after an account's deletion its records are looked
 	// for: by then no attempt is under way that could store another.
 	settles = time.Hour
@@ -53,6 +54,7 @@ func (w *Worker) Run(ctx context.Context) {
 	var tasks sync.WaitGroup
 	tasks.Go(func() { w.every(ctx, w.count) })
 	tasks.Go(func() { w.every(ctx, w.sweep) })
+	tasks.Go(func() { w.every(ctx, w.expire) })
 	if w.Retention > 0 {
 		for _, p := range w.prunings() {
 			tasks.Go(func() { w.every(ctx, func(ctx context.Context) time.Duration { return w.prune(ctx, p) }) })
@@ -76,13 +78,12 @@ func (w *Worker) every(ctx context.Context, step func(context.Context) time.Dura
 	}
 }
 
-// sweep removes one batch of expired or deleted records and returns the pause
-// until the next.
+// sweep removes one batch of deleted records and returns the pause until the next.
 func (w *Worker) sweep(ctx context.Context) time.Duration {
 	found, err := w.SweepStep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		w.Log.Error("removing deleted and expired records failed; retrying", "error", err)
+		w.Log.Error("removing deleted records failed; retrying", "error", err)
 		return sweepRest
 	case found:
 		return prunePause
@@ -91,28 +92,12 @@ func (w *Worker) sweep(ctx context.Context) time.Duration {
 	}
 }
 
-// SweepStep removes up to a batch each of deleted accounts' records, expired
-// sessions, requests and old statistics, operations that ended longer ago than the retention, and
-// what is left of stopped ones. It reports whether there may be more.
+// SweepStep removes a batch of deleted accounts' records, and operations that ended
+// longer ago than the retention, with what is left of stopped ones. It reports whether
+// there may be more.
 func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 	now := w.Store.Now()
 	purged, err := w.Store.AccountPurge(ctx, now.Add(-settles), pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	sessions, err := w.Store.SessionPrune(ctx, now, pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	stats, err := w.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	recipients, err := w.Store.RecipientPrune(ctx, now.Add(-store.RecipientLasts), pruneBatch)
-	if err != nil {
-		return false, err
-	}
-	requests, err := w.Store.RequestPrune(ctx, now, pruneBatch)
 	if err != nil {
 		return false, err
 	}
@@ -121,8 +106,41 @@ func (w *Worker) SweepStep(ctx context.Context) (found bool, err error) {
 		before = now.Add(-w.Retention)
 	}
 	operations, err := w.Store.OperationPrune(ctx, before, pruneBatch)
-	return purged > 0 || operations > 0 || sessions >= pruneBatch || stats == pruneBatch ||
-		recipients == pruneBatch || requests == pruneBatch, err
+	return purged > 0 || operations > 0, err
+}
+
+// expire removes one batch of each kind of expired records and returns the pause until
+// the next.
+func (w *Worker) expire(ctx context.Context) time.Duration {
+	found, err := w.ExpireStep(ctx)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		w.Log.Error("removing expired records failed; retrying", "error", err)
+		return sweepRest
+	case found:
+		return prunePause
+	default:
+		return expireRest
+	}
+}
+
+// ExpireStep removes up to a batch each of expired sessions, requests, recipients that
+// never confirmed, and old statistics. It reports whether there may be more.
+func (w *Worker) ExpireStep(ctx context.Context) (found bool, err error) {
+	now := w.Store.Now()
+	for _, remove := range []func() (int, error){
+		func() (int, error) { return w.Store.SessionPrune(ctx, now, pruneBatch) },
+		func() (int, error) { return w.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch) },
+		func() (int, error) { return w.Store.RecipientPrune(ctx, now.Add(-store.RecipientLasts), pruneBatch) },
+		func() (int, error) { return w.Store.RequestPrune(ctx, now, pruneBatch) },
+	} {
+		n, err := remove()
+		if err != nil {
+			return false, err
+		}
+		found = found || n >= pruneBatch
+	}
+	return found, nil
 }
 
 // count updates the gauges of stored records and returns the pause until the

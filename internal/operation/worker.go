@@ -82,10 +82,12 @@ func (w *Worker) Wake() {
 
 // Run carries out operations until ctx ends, and then lets other workers take over.
 func (w *Worker) Run(ctx context.Context) {
-	for ctx.Err() == nil {
+	for look := ctx; ctx.Err() == nil; {
 		began := time.Now()
-		w.turn(ctx, began.Add(claimEvery))
-		w.rest(ctx, claimEvery-time.Since(began))
+		w.turn(look, began.Add(claimEvery))
+		if look = ctx; !w.rest(ctx, claimEvery-time.Since(began)) {
+			look = store.Routine(ctx)
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
 	defer cancel()
@@ -94,15 +96,18 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// rest pauses until the time has passed, the worker is woken or ctx ends.
-func (w *Worker) rest(ctx context.Context, pause time.Duration) {
+// rest pauses until the time has passed, the worker is woken or ctx ends. It reports
+// whether the worker was woken.
+func (w *Worker) rest(ctx context.Context, pause time.Duration) (woken bool) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-w.wake:
+		return true
 	case <-ctx.Done():
 	}
+	return false
 }
 
 // lease returns a lease that begins now.

@@ -52,13 +52,17 @@ func (w *Worker) Wake() {
 func (w *Worker) Run(ctx context.Context, steps Steps) {
 	w.steps = steps
 	var next time.Time // when to sweep the next part
+	look := ctx
 	for ctx.Err() == nil {
-		for w.round(ctx) && ctx.Err() == nil {
+		for w.round(look) && ctx.Err() == nil {
+			look = ctx
 		}
 		if !time.Now().Before(next) {
 			next = time.Now().Add(w.sweep(ctx))
 		}
-		w.rest(ctx, min(every, time.Until(next)))
+		if look = ctx; !w.rest(ctx, min(every, time.Until(next))) {
+			look = store.Routine(ctx)
+		}
 	}
 }
 
@@ -119,13 +123,16 @@ func (w *Worker) report(ctx context.Context, err error) {
 	w.failed = err != nil
 }
 
-// rest pauses until the time has passed, the worker is woken or ctx ends.
-func (w *Worker) rest(ctx context.Context, pause time.Duration) {
+// rest pauses until the time has passed, the worker is woken or ctx ends. It reports
+// whether the worker was woken.
+func (w *Worker) rest(ctx context.Context, pause time.Duration) (woken bool) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-w.wake:
+		return true
 	case <-ctx.Done():
 	}
+	return false
 }

@@ -261,6 +261,9 @@ func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed 
 
 // CompletionsOverdue implements store.Completions.
 func (s *Store) CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error) {
+	if s.free(ctx, dutyOverdue) {
+		return nil, nil
+	}
 	var tokens []job.TokenHash
 	err := s.read(ctx, query{
 		sql:  `SELECT token FROM completions WHERE deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT $2`,

@@ -58,7 +58,7 @@ func configure(databaseURL string) (*pgxpool.Config, error) {
 	}
 	conn.OnNotice = noteUnreplicated
 	config.PingTimeout = time.Second
-	config.MaxConnIdleTime = 5 * time.Minute
+	config.MaxConnIdleTime = time.Minute // so that many nodes share what the server permits
 	return config, nil
 }
 

@@ -11,6 +11,9 @@ import (
 
 // LimitExpire implements store.LimitQueue.
 func (s *Store) LimitExpire(ctx context.Context, most int) (next time.Time, err error) {
+	if s.free(ctx, dutyExpiry) {
+		return time.Time{}, nil
+	}
 	if next, err = s.nextExpiry(ctx); err != nil || next.IsZero() || !next.Before(s.Now()) {
 		return next, err
 	}

@@ -283,6 +283,9 @@ func moveHeld(moves []lineMove) []query {
 
 // LimitWakes implements store.LimitQueue.
 func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
+	if s.free(ctx, dutyWakes) {
+		return nil, nil
+	}
 	err = s.read(ctx, query{
 		sql:   `SELECT account, key, wake_at FROM limits WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2`,
 		args:  []any{until.UnixMicro(), most},

@@ -158,6 +158,9 @@ func (s *Store) readCancels(ctx context.Context) {
 			return
 		case <-s.mailbox:
 		case <-timer.C:
+			if pause != pollPause && len(passed) == 0 && s.free(store.Routine(ctx), dutyCancels) {
+				continue
+			}
 		}
 		timer.Stop()
 		// The watcher detects failures, and the next round follows soon.

@@ -34,6 +34,7 @@ type Store struct {
 	notify     atomic.Pointer[func(store.Notice)]
 	notifier   *notifier
 	owners     owners
+	dutyRead   atomic.Pointer[dutyRead]
 	packs      atomic.Bool // see startPacking
 
 	mu       sync.Mutex

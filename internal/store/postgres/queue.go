@@ -227,7 +227,7 @@ func claimColumns(claims []store.Claim) []any {
 // it has been connected for a while, so that after an outage of the server all
 // nodes have time to send a heartbeat.
 func (s *Store) QueueAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error) {
-	if s.contact.steady(expireAfter) {
+	if s.contact.steady(expireAfter) && !(s.free(ctx, dutySilent) && s.free(ctx, dutyCancels)) {
 		if err := s.expireLeases(ctx); err != nil {
 			return nil, err
 		}

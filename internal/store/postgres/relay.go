@@ -41,6 +41,9 @@ func (s *Store) ListenerAdd(ctx context.Context, l store.Listener, most int) (ad
 // ListenerSync implements store.Relay.
 func (s *Store) ListenerSync(ctx context.Context, node int64, mine []store.Listener) (others []store.Listener, err error) {
 	if len(mine) == 0 { // as a rule there is nothing to write
+		if s.free(ctx, dutyListeners) {
+			return nil, nil
+		}
 		used := false
 		err := s.read(ctx, query{
 			sql:   `SELECT WHERE EXISTS (SELECT FROM listeners) OR EXISTS (SELECT FROM listener_requests)`,

@@ -174,6 +174,10 @@ func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, er
 	var standby, replicated bool
 	sent := s.clock.elapsed()
 	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery(), current_setting('synchronous_standby_names') <> ''`, []any(nil), []any{&now, &standby, &replicated}
+	var found []bool
+	if node != 0 {
+		probe, into = probe+`, `+readDuties, append(into, &found)
+	}
 	if node != 0 && !s.pooled {
 		probe, args, into = probe+`, ARRAY(`+vacantNodes+`)`, []any{[]int64{node}}, append(into, &free)
 	}
@@ -186,6 +190,9 @@ func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, er
 		return nil, errStandby
 	}
 	s.replicated.Store(replicated)
+	if found != nil {
+		s.dutyRead.Store(&dutyRead{sent, found})
+	}
 	s.clock.learn(sent, received, now)
 	return free, nil
 }
