@@ -20,6 +20,10 @@ type Group struct {
 	Targets    []Target `json:"targets"`
 	InsertedAt Time     `json:"inserted_at"`
 	UpdatedAt  Time     `json:"updated_at"`
+	// Revision rises with each change.
+	Revision int64 `json:"revision"`
+	// ETag is for IfMatch. Only GetGroup and PutGroup set it.
+	ETag string `json:"-"`
 }
 
 // PutGroup creates the group with a name or replaces its targets.
@@ -27,7 +31,18 @@ func (c *Client) PutGroup(ctx context.Context, name string, targets []Target, co
 	body := struct {
 		Targets []Target `json:"targets"`
 	}{targets}
-	return fetch[Group](ctx, c, call{method: http.MethodPut, path: "/api/groups" + element(name), body: body, header: condition(conditions)})
+	return c.group(ctx, call{method: http.MethodPut, path: "/api/groups" + element(name), body: body, header: condition(conditions)})
+}
+
+// group makes a call that answers with a group and its revision.
+func (c *Client) group(ctx context.Context, call call) (*Group, error) {
+	got, err := c.do(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	value, err := decode[enveloped[Group]](got)
+	value.Data.ETag = got.header.Get("ETag")
+	return &value.Data, err
 }
 
 // ListGroups iterates over groups.
@@ -37,10 +52,11 @@ func (c *Client) ListGroups(ctx context.Context) iter.Seq2[Group, error] {
 
 // GetGroup returns a group.
 func (c *Client) GetGroup(ctx context.Context, name string) (*Group, error) {
-	return fetch[Group](ctx, c, call{method: http.MethodGet, path: "/api/groups" + element(name)})
+	return c.group(ctx, call{method: http.MethodGet, path: "/api/groups" + element(name)})
 }
 
 // DeleteGroup deletes a group. It fails with status 409 while schedules name it.
-func (c *Client) DeleteGroup(ctx context.Context, name string) error {
-	return c.delete(ctx, "/api/groups"+element(name))
+func (c *Client) DeleteGroup(ctx context.Context, name string, conditions ...Condition) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: "/api/groups" + element(name), header: condition(conditions)})
+	return err
 }

@@ -83,7 +83,7 @@ func (c *groupsSet) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	members = withoutFields(members, "name", "inserted_at", "updated_at") // what groups show --json prints besides
+	members = withoutFields(members, "name", "inserted_at", "updated_at", "revision") // what groups show --json prints besides
 	if len(c.Targets) > 0 {
 		targets, err := targetsOf(c.Targets)
 		if err != nil {

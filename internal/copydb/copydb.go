@@ -143,7 +143,7 @@ func copyGroups(ctx context.Context, from, to Store) error {
 			groups, err = from.GroupList(ctx, accounts[i].Number, after, groupPage)
 			for k := 0; err == nil && k < len(groups); k++ {
 				after = groups[k].Name
-				_, err = to.GroupPut(ctx, groups[k], store.PutAlways)
+				_, err = to.GroupPut(ctx, groups[k], nil)
 			}
 			more = len(groups) == groupPage
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -52,19 +53,16 @@ func (s *Server) getGroup(c *call) error {
 	if err != nil {
 		return err
 	}
+	c.setRevision(found.Revision())
 	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return appendGroup(b, found) })
 }
 
 func (s *Server) putGroup(c *call) error {
-	match, err := c.untagged("group")
-	if err != nil {
-		return err
-	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	stored, created, err := s.Service.SetGroup(c.r.Context(), c.owner, c.r.PathValue("name"), body, match)
+	stored, created, err := s.Service.SetGroup(c.r.Context(), c.owner, c.r.PathValue("name"), body, conditions(c.r.Header))
 	if err != nil {
 		return err
 	}
@@ -73,18 +71,12 @@ func (s *Server) putGroup(c *call) error {
 		status = http.StatusCreated
 		c.Header().Set("Location", "/api/groups/"+url.PathEscape(stored.Name))
 	}
+	c.setRevision(stored.Revision())
 	return c.writeRecord(status, func(b []byte) []byte { return appendGroup(b, stored) })
 }
 
 func (s *Server) deleteGroup(c *call) error {
-	err := c.untaggedDelete("group", func() error {
-		_, err := s.Service.Group(c.r.Context(), c.owner, c.r.PathValue("name"))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := s.Service.DeleteGroup(c.r.Context(), c.owner, c.r.PathValue("name")); err != nil {
+	if err := s.Service.DeleteGroup(c.r.Context(), c.owner, c.r.PathValue("name"), conditions(c.r.Header)); err != nil {
 		return err
 	}
 	c.WriteHeader(http.StatusNoContent)
@@ -95,5 +87,6 @@ func appendGroup(b []byte, g *job.Group) []byte {
 	b = rawjson.AppendText(append(b, `{"name":`...), g.Name)
 	b = append(append(b, `,"targets":`...), g.Targets...)
 	b = appendInstant(append(b, `,"inserted_at":`...), g.InsertedAt)
-	return append(appendInstant(append(b, `,"updated_at":`...), g.UpdatedAt), '}')
+	b = appendInstant(append(b, `,"updated_at":`...), g.UpdatedAt)
+	return append(strconv.AppendInt(append(b, `,"revision":`...), g.Revision(), 10), '}')
 }

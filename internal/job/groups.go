@@ -35,6 +35,10 @@ type Group struct {
 	InsertedAt, UpdatedAt time.Time
 }
 
+// Revision returns a number that rises with each change of the group, and when it is
+// created again after it was deleted: UpdatedAt in microseconds.
+func (g *Group) Revision() int64 { return g.UpdatedAt.UnixMicro() }
+
 // Size returns the group's size in bytes.
 func (g *Group) Size() int { return len(g.Name) + len(g.Targets) + 100 }
 

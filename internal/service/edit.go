@@ -55,9 +55,18 @@ func (m Match) holds(thing string, revision int64) error {
 		return nil
 	}
 	if revision == 0 {
-		return fault.New(fault.Stale, "nothing holds this key, so If-Match can't match; leave it out to create the schedule")
+		return fault.New(fault.Stale, "there is no such "+thing+", so If-Match can't match; nothing was changed, leave it out to create one")
 	}
 	return fault.New(fault.Stale, fmt.Sprintf("the record has revision %d, which If-Match does not name; nothing was changed, read the record again", revision))
+}
+
+// revised returns the check of the condition by the revision of a thing, for a store; nil
+// if there is none.
+func (m Match) revised(thing string) func(revision int64) error {
+	if !m.conditional() {
+		return nil
+	}
+	return func(revision int64) error { return m.holds(thing, revision) }
 }
 
 // editTries is how often an edit is computed outside of a transaction. If another

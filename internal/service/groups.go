@@ -33,8 +33,7 @@ func (c *groupChecker) has(name string) bool {
 	return err == nil
 }
 
-// SetGroup defines or replaces one of the owner's groups from a request's body. The
-// condition is match.PutIf: groups have no revisions.
+// SetGroup defines or replaces one of the owner's groups from a request's body.
 func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (g *job.Group, created bool, err error) {
 	if err := access.Allow(ctx, "service.SetGroup"); err != nil {
 		return nil, false, err
@@ -48,7 +47,7 @@ func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, bo
 		return nil, false, err
 	}
 	g = &job.Group{Account: owner.Number, Name: name, Targets: targets}
-	if created, err = s.Store.GroupPut(ctx, g, match.PutIf()); err != nil {
+	if created, err = s.Store.GroupPut(ctx, g, match.revised("group")); err != nil {
 		return nil, false, err
 	}
 	event := audit.GroupChanged
@@ -76,11 +75,15 @@ func (s *Service) Groups(ctx context.Context, owner job.Owner, after string, n i
 const namingGroup = 100
 
 // DeleteGroup deletes one of the owner's groups, unless schedules name it.
-func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string) error {
+func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string, match Match) error {
 	if err := access.Allow(ctx, "service.DeleteGroup"); err != nil {
 		return err
 	}
-	if _, err := s.Group(ctx, owner, name); err != nil {
+	found, err := s.Group(ctx, owner, name)
+	if err == nil {
+		err = match.holds("group", found.Revision()) // reported before schedules that name it
+	}
+	if err != nil {
 		return err
 	}
 	held, release := admission.Hold(ctx) // only their number is kept
@@ -99,7 +102,7 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string)
 		}
 		return fault.New(fault.Conflict, count+" this group; edit or delete them first")
 	}
-	if err := s.Store.GroupDelete(ctx, owner.Number, name); err != nil {
+	if err := s.Store.GroupDelete(ctx, owner.Number, name, match.revised("group")); err != nil {
 		return err
 	}
 	s.Audit.Edited(ctx, owner, audit.GroupDeleted, name)

@@ -16,17 +16,19 @@ func TooManyGroups() error {
 // Groups stores groups of targets.
 type Groups interface {
 	// GroupPut stores a group or replaces the one with its name, whose InsertedAt it
-	// keeps. It sets InsertedAt and UpdatedAt. It returns a TooMany fault if the account
-	// would have more than job.MaxGroups, and the fault of putIf.Check if the condition
-	// does not hold.
-	GroupPut(ctx context.Context, g *job.Group, putIf PutIf) (created bool, err error)
+	// keeps. It sets InsertedAt and UpdatedAt, which is after that of what it replaces. It
+	// returns a TooMany fault if the account would have more than job.MaxGroups, and what
+	// holds returns for the revision of the stored group, 0 if there is none. A nil holds
+	// is no condition.
+	GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error)
 	// GroupGet returns one of an account's groups, or a NotFound fault.
 	GroupGet(ctx context.Context, account int64, name string) (*job.Group, error)
 	// GroupList returns up to limit of an account's groups after a name, in order of the
 	// bytes of their names.
 	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
-	// GroupDelete deletes one of an account's groups, or returns a NotFound fault.
-	GroupDelete(ctx context.Context, account int64, name string) error
+	// GroupDelete deletes one of an account's groups. It returns a NotFound fault if there
+	// is none, and what holds returns for its revision; a nil holds is no condition.
+	GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error
 	// KeyRelease makes a job hold its key until a time only, if it holds it for longer.
 	KeyRelease(ctx context.Context, owner job.Owner, number int64, until time.Time) error
 }

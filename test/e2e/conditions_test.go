@@ -145,3 +145,26 @@ func TestConditions_ManyAtOnceCreateOne(t *testing.T) {
 		}
 	}
 }
+
+func TestConditions_OfGroups(t *testing.T) {
+	t.Parallel()
+	a, other := account(t), account(t)
+	const path, one, two = "/api/groups/g", `{"targets":[{"name":"a","url":"https://example.com/a"}]}`, `{"targets":[{"name":"b","url":"https://example.com/b"}]}`
+	a.Do("PUT", path, one, ifMatch(`*`)).WantProblem(412)
+	a.Do("PUT", path, one, ifMatch(`"1"`)).WantProblem(412)
+	created := a.Do("PUT", path, one, ifNew()).Want(201)
+	a.Do("PUT", path, two, ifNew()).WantProblem(412)
+	tag := created.Header.Get("ETag")
+	if want := `"` + created.Data().Get("revision").Raw() + `"`; tag != want || a.Get(path).Want(200).Header.Get("ETag") != want {
+		t.Errorf("the tag is %s, want %s", tag, want)
+	}
+	other.Do("PUT", path, two).Want(201)
+	a.Do("PUT", path, two, ifMatch(tag)).Want(200)
+	a.Do("PUT", path, one, ifMatch(tag)).WantProblem(412) // there is another revision
+	a.Do("DELETE", path, nil, ifMatch(tag)).WantProblem(412)
+	next := a.Get(path).Want(200)
+	wantSame(t, "the first target", next.Data().Get("targets.0.name"), `"b"`)
+	a.Do("DELETE", path, nil, ifMatch(next.Header.Get("ETag"))).Want(204)
+	a.Do("PUT", path, one).Want(201)
+	a.Do("PUT", path, two, ifMatch(tag+", "+next.Header.Get("ETag"))).WantProblem(412) // of the deleted one
+}

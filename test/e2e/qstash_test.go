@@ -6,7 +6,9 @@ import (
 	"encoding/base64"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -37,6 +39,15 @@ func tokenIsSigned(t *testing.T, hit harness.Hit, url, key string) {
 // qstash makes a call of the QStash-compatible API, which the API document does not have.
 func qstash(t *testing.T, a *harness.Account, method, path, body string, header http.Header) harness.JSON {
 	t.Helper()
+	status, text := qstashStatus(t, a, method, path, body, header)
+	if status != http.StatusOK {
+		t.Fatalf("%s %s: %d %s", method, path, status, text)
+	}
+	return harness.JSON(text)
+}
+
+func qstashStatus(t *testing.T, a *harness.Account, method, path, body string, header http.Header) (int, string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, a.Client.Service.URL()+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +62,10 @@ func qstash(t *testing.T, a *harness.Account, method, path, body string, header 
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %d %s %v", method, path, response.StatusCode, text, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return harness.JSON(text)
+	return response.StatusCode, string(text)
 }
 
 func TestQStash_MessageIsSentSignedAndReported(t *testing.T) {
@@ -150,5 +161,92 @@ func TestQStash_ProvidersAreRefusedByName(t *testing.T) {
 		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(string(text), "language models") {
 			t.Errorf("%s: %d %s %v", path, response.StatusCode, text, err)
 		}
+	}
+}
+
+// TestQStash_TopicsKeepWhatIsAddedAtOnce adds and removes endpoints in calls at once, with
+// the topic coming and going: none is lost.
+func TestQStash_TopicsKeepWhatIsAddedAtOnce(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	const calls = 16
+	endpoint := func(i int) string {
+		return `{"endpoints":[{"name":"e` + strconv.Itoa(i) + `","url":"https://example.com/` + strconv.Itoa(i) + `"}]}`
+	}
+	change := func(method string, which func(int) bool) {
+		var all sync.WaitGroup
+		for i := range calls {
+			if which(i) {
+				all.Go(func() { qstash(t, a, method, "/v2/topics/shared/endpoints", endpoint(i), nil) })
+			}
+		}
+		all.Wait()
+	}
+	every, odd := func(int) bool { return true }, func(i int) bool { return i%2 == 1 }
+	change("POST", every)
+	if got := len(qstash(t, a, "GET", "/v2/topics/shared", "", nil).Get("endpoints").Items()); got != calls {
+		t.Errorf("%d of %d endpoints were kept", got, calls)
+	}
+	change("DELETE", odd)
+	if got := len(qstash(t, a, "GET", "/v2/topics/shared", "", nil).Get("endpoints").Items()); got != calls/2 {
+		t.Errorf("%d of %d endpoints remain", got, calls/2)
+	}
+	change("DELETE", func(i int) bool { return !odd(i) })
+	wantSame(t, "the topics", qstash(t, a, "GET", "/v2/topics", "", nil), `[]`)
+}
+
+// TestQStash_AccountsSeeNothingOfEachOther uses what one account has with the key of
+// another.
+func TestQStash_AccountsSeeNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	a, other := account(t), account(t)
+	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
+	same := http.Header{"Upstash-Delay": {"1d"}, "Upstash-Deduplication-Id": {"d"}}
+	content := http.Header{"Upstash-Delay": {"1d"}, "Upstash-Content-Based-Deduplication": {"true"}}
+	ids := map[string]bool{}
+	for _, one := range []*harness.Account{a, other} {
+		for _, header := range []http.Header{same, content, same, content} {
+			ids[qstash(t, one, "POST", "/v2/publish/https://example.com/", "b", header).Get("messageId").Str()] = true
+		}
+	}
+	if len(ids) != 4 {
+		t.Errorf("%d messages were stored, want 4: two for each account", len(ids))
+	}
+	message := qstash(t, a, "POST", "/v2/publish/"+target.URL, "secret", http.Header{"Upstash-Retries": {"0"}}).Get("messageId").Str()
+	target.Await(t, 1, soon)
+	var dead harness.JSON
+	harness.Eventually(t, soon, "dead letter", func() bool {
+		dead = qstash(t, a, "GET", "/v2/dlq", "", nil).Get("messages.0")
+		return len(dead) > 0
+	})
+	schedule := qstash(t, a, "POST", "/v2/schedules/https://example.com/", "s", http.Header{"Upstash-Cron": {"0 9 * * *"}, "Upstash-Schedule-Id": {"mine"}}).Get("scheduleId").Str()
+	qstash(t, a, "POST", "/v2/topics/mine/endpoints", `{"endpoints":[{"url":"https://example.com/"}]}`, nil)
+	qstash(t, a, "POST", "/v2/queues", `{"queueName":"mine"}`, nil)
+	letter := dead.Get("dlqId").Str()
+	for _, call := range [][2]string{
+		{"GET", "/v2/messages/" + message}, {"DELETE", "/v2/messages/" + message}, {"GET", "/v2/dlq/" + letter}, {"DELETE", "/v2/dlq/" + letter},
+		{"POST", "/v2/dlq/retry/" + letter}, {"POST", "/v2/dlq/retry?dlqIds=" + letter}, {"GET", "/v2/schedules/" + schedule}, {"DELETE", "/v2/schedules/" + schedule},
+		{"PATCH", "/v2/schedules/" + schedule + "/pause"}, {"GET", "/v2/topics/mine"}, {"DELETE", "/v2/topics/mine"}, {"POST", "/v2/publish/mine"},
+		{"GET", "/v2/queues/mine"}, {"POST", "/v2/queues/mine/pause"}, {"DELETE", "/v2/queues/mine"},
+	} {
+		if status, text := qstashStatus(t, other, call[0], call[1], "", nil); status != 404 || strings.Contains(text, "secret") {
+			t.Errorf("%s %s of another account: %d %s", call[0], call[1], status, text)
+		}
+	}
+	// The cursors of one account lead another only through its own messages.
+	page := qstash(t, a, "GET", "/v2/logs?count=1", "", nil)
+	for _, event := range qstash(t, other, "GET", "/v2/logs?cursor="+page.Get("cursor").Str(), "", nil).Get("events").Items() {
+		if !ids[event.Get("messageId").Str()] || event.Get("body").Str() != base64.StdEncoding.EncodeToString([]byte("b")) {
+			t.Errorf("behind the cursor of another account is %s", event)
+		}
+	}
+	wantSame(t, "letters by id", qstash(t, other, "GET", "/v2/dlq?dlqIds="+letter, "", nil).Get("messages"), `[]`)
+	wantSame(t, "deleted by id", qstash(t, other, "DELETE", "/v2/dlq?dlqIds="+letter, "", nil).Get("deleted"), `0`)
+	wantSame(t, "cancelled by id", qstash(t, other, "DELETE", "/v2/messages?messageIds="+message, "", nil).Get("cancelled"), `0`)
+	mine, theirs := qstash(t, a, "GET", "/v2/keys", "", nil), qstash(t, other, "GET", "/v2/keys", "", nil)
+	qstash(t, other, "POST", "/v2/keys/rotate", "", nil)
+	wantSame(t, "the keys after another account rotated its own", qstash(t, a, "GET", "/v2/keys", "", nil), string(mine))
+	if mine.Get("current").Str() == theirs.Get("current").Str() || mine.Get("next").Str() == theirs.Get("next").Str() {
+		t.Error("two accounts have the same signing keys")
 	}
 }

@@ -2260,6 +2260,11 @@ export interface Group {
   targets: Target[];
   inserted_at: Instant;
   updated_at: Instant;
+  /**
+   * A number that rises with each change, and when a group is created again
+   * after it was deleted. As a tag it is the `ETag`.
+   */
+  revision: number;
 }
 
 /** A group. */

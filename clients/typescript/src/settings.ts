@@ -4,7 +4,7 @@ import type { Alert, AlertTestAnswer, Group, HeaderSecret, Limit, LimitUseAnswer
 import type { List } from "./list.js";
 import { conditional, Resource, segment } from "./resource.js";
 import type { CallOptions } from "./transport.js";
-import type { IfNew, NewAlert, Paging } from "./types.js";
+import type { IfMatch, IfNew, NewAlert, Paging } from "./types.js";
 
 type Pages = Pick<Paging, "limit" | "offset">;
 
@@ -38,6 +38,14 @@ export class Limits extends Named<Limit, NewLimit, LimitUseAnswer["data"]> {
 /** Groups of targets: a request with a group becomes a job for each. */
 export class Groups extends Named<Group, NewGroup> {
   protected readonly base = "/api/groups";
+
+  override put(name: string, value: NewGroup, options?: CallOptions & IfMatch & IfNew): Call<Group> {
+    return super.put(name, value, options);
+  }
+
+  override delete(name: string, options?: CallOptions & IfMatch): Call<void> {
+    return start(this.transport, { method: "DELETE", path: segment(this.base, name), repeatable: true, ...conditional(options) }, options, nothing);
+  }
 }
 
 /** Secrets for headers, used as `{{secret.NAME}}`. Their values are never shown. */

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -97,13 +99,60 @@ func (c *call) getTopic() error {
 }
 
 func (c *call) deleteTopic() error {
-	if _, err := c.topic(c.Request.Context(), c.values[0]); err != nil {
-		return err
-	}
-	if err := c.api.Service.DeleteGroup(c.Request.Context(), c.Owner, c.values[0]); err != nil {
+	if err := c.dropTopic(c.values[0], service.Match{}); err != nil {
 		return err
 	}
 	return c.done()
+}
+
+func (c *call) dropTopic(name string, match service.Match) error {
+	err := c.api.Service.DeleteGroup(c.Request.Context(), c.Owner, name, match)
+	if err != nil && fault.CodeOf(err) == fault.NotFound {
+		return noTopic(name)
+	}
+	return err
+}
+
+// topicTries is how often a change of a topic is computed: others may change it between
+// the read and the write. One of several changes at once is always stored.
+const topicTries = 40
+
+// changeTopic replaces the targets of a topic by what change returns for them; nil if there
+// is no topic. The topic is deleted if none remain.
+func (c *call) changeTopic(change func(targets []rawjson.Value) ([]rawjson.Value, error)) error {
+	ctx, name := c.Request.Context(), c.values[0]
+	for try := range topicTries {
+		g, err := c.topic(ctx, name)
+		match, targets := service.Match{None: true}, []rawjson.Value(nil)
+		switch {
+		case err == nil:
+			match = service.Match{Given: true, Revisions: []int64{g.Revision()}}
+			targets = rawjson.Elements(g.Targets)
+		case fault.CodeOf(err) != fault.NotFound:
+			return err
+		}
+		if targets, err = change(targets); err != nil {
+			return err
+		}
+		if len(targets) > 0 {
+			body := rawjson.Object([]rawjson.Member{{Name: "targets", Value: rawjson.Array(targets)}})
+			_, _, err = c.api.Service.SetGroup(ctx, c.Owner, name, body, match)
+		} else {
+			err = c.dropTopic(name, match)
+		}
+		if err == nil {
+			return c.done()
+		}
+		if fault.CodeOf(err) != fault.Stale {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(rand.N(time.Duration(try+1) * time.Millisecond)): // so that others are not met again
+		}
+	}
+	return &fault.Error{Code: fault.Unavailable, Message: "other calls are changing this topic; nothing was changed, try again shortly", RetryAfter: time.Second}
 }
 
 // readEndpoints reads the body of a call that adds or removes endpoints.
@@ -148,15 +197,11 @@ func (c *call) addEndpoints() error {
 	if err != nil {
 		return err
 	}
-	ctx, name := c.Request.Context(), c.values[0]
-	var targets []rawjson.Value
-	g, err := c.topic(ctx, name)
-	switch {
-	case err == nil:
-		targets = rawjson.Elements(g.Targets)
-	case fault.CodeOf(err) != fault.NotFound:
-		return err
-	}
+	return c.changeTopic(func(targets []rawjson.Value) ([]rawjson.Value, error) { return withEndpoints(targets, given), nil })
+}
+
+// withEndpoints returns targets with endpoints added, or in place of others.
+func withEndpoints(targets []rawjson.Value, given []endpoint) []rawjson.Value {
 	for _, e := range given {
 		target := fields{}
 		at := targetOf(targets, e)
@@ -178,7 +223,7 @@ func (c *call) addEndpoints() error {
 		}
 		targets[at] = target.Object()
 	}
-	return c.setTopic(ctx, name, targets)
+	return targets
 }
 
 // removeEndpoints removes endpoints from a group, and the group with the last one.
@@ -187,32 +232,17 @@ func (c *call) removeEndpoints() error {
 	if err != nil {
 		return err
 	}
-	ctx, name := c.Request.Context(), c.values[0]
-	g, err := c.topic(ctx, name)
-	if err != nil {
-		return err
-	}
-	targets := rawjson.Elements(g.Targets)
-	for _, e := range given {
-		if at := targetOf(targets, e); at >= 0 {
-			targets = slices.Delete(targets, at, at+1)
+	return c.changeTopic(func(targets []rawjson.Value) ([]rawjson.Value, error) {
+		if targets == nil {
+			return nil, noTopic(c.values[0])
 		}
-	}
-	if len(targets) > 0 {
-		return c.setTopic(ctx, name, targets)
-	}
-	if err := c.api.Service.DeleteGroup(ctx, c.Owner, name); err != nil {
-		return err
-	}
-	return c.done()
-}
-
-func (c *call) setTopic(ctx context.Context, name string, targets []rawjson.Value) error {
-	body := rawjson.Object([]rawjson.Member{{Name: "targets", Value: rawjson.Array(targets)}})
-	if _, _, err := c.api.Service.SetGroup(ctx, c.Owner, name, body, service.Match{}); err != nil {
-		return err
-	}
-	return c.done()
+		for _, e := range given {
+			if at := targetOf(targets, e); at >= 0 {
+				targets = slices.Delete(targets, at, at+1)
+			}
+		}
+		return targets, nil
+	})
 }
 
 // publishToGroup stores a message for each endpoint of a group, in one transaction.

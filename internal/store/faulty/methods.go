@@ -480,9 +480,9 @@ func (s *Store) FailuresSince(ctx context.Context, a job.Owner, b time.Time, c i
 }
 
 // GroupDelete implements store.Store.
-func (s *Store) GroupDelete(ctx context.Context, a int64, b string) error {
+func (s *Store) GroupDelete(ctx context.Context, a int64, b string, c func(int64) error) error {
 	return do(ctx, s, "GroupDelete", func() error {
-		return s.Store.GroupDelete(ctx, a, b)
+		return s.Store.GroupDelete(ctx, a, b, c)
 	})
 }
 
@@ -501,7 +501,7 @@ func (s *Store) GroupList(ctx context.Context, a int64, b string, c int) ([]*job
 }
 
 // GroupPut implements store.Store.
-func (s *Store) GroupPut(ctx context.Context, a *job.Group, b store.PutIf) (bool, error) {
+func (s *Store) GroupPut(ctx context.Context, a *job.Group, b func(int64) error) (bool, error) {
 	return get(ctx, s, "GroupPut", func() (bool, error) {
 		return s.Store.GroupPut(ctx, a, b)
 	})

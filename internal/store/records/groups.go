@@ -21,7 +21,7 @@ var groups = Table[job.Group]{
 }
 
 // GroupPut implements store.Groups.
-func (r *Records) GroupPut(ctx context.Context, g *job.Group, putIf store.PutIf) (created bool, err error) {
+func (r *Records) GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error) {
 	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var old []*job.Group
 		n := 0
@@ -32,7 +32,7 @@ func (r *Records) GroupPut(ctx context.Context, g *job.Group, putIf store.PutIf)
 			return nil, err
 		}
 		created = len(old) == 0
-		if err := putIf.Check("group", !created); err != nil {
+		if err := groupHolds(old, holds); err != nil {
 			return nil, err
 		}
 		if created && n >= job.MaxGroups {
@@ -41,10 +41,24 @@ func (r *Records) GroupPut(ctx context.Context, g *job.Group, putIf store.PutIf)
 		g.InsertedAt, g.UpdatedAt = t.Now(), t.Now()
 		if !created {
 			g.InsertedAt = old[0].InsertedAt
+			if next := old[0].UpdatedAt.Add(time.Microsecond); g.UpdatedAt.Before(next) {
+				g.UpdatedAt = next // each change has its own revision
+			}
 		}
 		return []Query{groups.Put(g)}, nil
 	})
 	return created, err
+}
+
+// groupHolds checks a condition on the revision of a group, if it is there.
+func groupHolds(old []*job.Group, holds func(revision int64) error) error {
+	switch {
+	case holds == nil:
+		return nil
+	case len(old) == 0:
+		return holds(0)
+	}
+	return holds(old[0].Revision())
 }
 
 // GroupGet implements store.Groups.
@@ -68,9 +82,19 @@ func (r *Records) GroupList(ctx context.Context, account int64, after string, li
 }
 
 // GroupDelete implements store.Groups.
-func (r *Records) GroupDelete(ctx context.Context, account int64, name string) error {
-	return r.write(ctx, Query{
-		SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}, None: fault.NoSuch("group"),
+func (r *Records) GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error {
+	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		var old []*job.Group
+		if err := t.Run(lockAccount(account), groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, account, name)); err != nil {
+			return nil, err
+		}
+		if len(old) == 0 {
+			return nil, fault.NoSuch("group")
+		}
+		if err := groupHolds(old, holds); err != nil {
+			return nil, err
+		}
+		return []Query{{SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
 	})
 }
 

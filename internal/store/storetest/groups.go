@@ -13,6 +13,7 @@ import (
 var groupTests = group{
 	"AreStored":       groupsStored,
 	"AreBounded":      groupsBounded,
+	"HaveConditions":  groupsConditions,
 	"KeyIsReleased":   groupsKey,
 	"FanOutIsStored":  groupsFanOut,
 	"ChildrenAreRead": groupsChildren,
@@ -20,7 +21,7 @@ var groupTests = group{
 
 func (w *world) putGroup(owner job.Owner, name, targets string) bool {
 	w.Helper()
-	created, err := w.s.GroupPut(w.ctx, &job.Group{Account: owner.Number, Name: name, Targets: rawjson.Value(targets)}, store.PutAlways)
+	created, err := w.s.GroupPut(w.ctx, &job.Group{Account: owner.Number, Name: name, Targets: rawjson.Value(targets)}, nil)
 	w.ok("GroupPut", err)
 	return created
 }
@@ -52,21 +53,59 @@ func groupsStored(w *world) {
 	n := w.owner.Number * 10
 	w.wantGroups(w.owner, "", fmt.Sprintf("C[%d] a[%d] ", n+2, n+1))
 	w.wantGroups(w.owner, "a", fmt.Sprintf("b[%d] ", n+3))
-	w.ok("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "b"))
-	w.wantCode("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "b"), fault.NotFound)
+	w.ok("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "b", nil))
+	w.wantCode("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "b", nil), fault.NotFound)
 	w.wantGroups(w.owner, "a", "")
 	w.wantGroups(w.other, "a", fmt.Sprintf("b[%d] ", w.other.Number*10+3))
 	_, err := w.s.GroupGet(w.ctx, w.owner.Number, "b")
 	w.wantCode("GroupGet", err, fault.NotFound)
-	_, err = w.s.GroupPut(w.ctx, &job.Group{Account: w.owner.Number, Name: "a", Targets: rawjson.Value("[]")}, store.PutIfNew)
-	w.wantCode("GroupPut if it is new", err, fault.Stale)
+}
+
+// groupsConditions verifies that changes see the revision of what they change, and that
+// each change has another, even when the clock stands still.
+func groupsConditions(w *world) {
+	refusal := fault.New(fault.Stale, "refused")
+	var seen int64
+	refuse := func(revision int64) error { seen = revision; return refusal }
+	allow := func(revision int64) error { seen = revision; return nil }
+	put := func(holds func(int64) error) (*job.Group, error) {
+		g := &job.Group{Account: w.owner.Number, Name: "g", Targets: rawjson.Value("[]")}
+		_, err := w.s.GroupPut(w.ctx, g, holds)
+		return g, err
+	}
+	other := &job.Group{Account: w.other.Number, Name: "g", Targets: rawjson.Value("[]")}
+	if _, err := w.s.GroupPut(w.ctx, other, nil); err != nil {
+		w.Fatal(err)
+	}
+	if _, err := put(refuse); err != refusal || seen != 0 {
+		w.Errorf("GroupPut of none that is refused: %v, revision %d", err, seen)
+	}
+	last := int64(0)
+	for range 3 {
+		g, err := put(allow)
+		w.ok("GroupPut", err)
+		stored, err := w.s.GroupGet(w.ctx, w.owner.Number, "g")
+		w.ok("GroupGet", err)
+		if seen != last || g.Revision() <= last || stored.Revision() != g.Revision() {
+			w.Errorf("GroupPut saw revision %d and made %d, stored %d, after %d", seen, g.Revision(), stored.Revision(), last)
+		}
+		last = g.Revision()
+	}
+	if err := w.s.GroupDelete(w.ctx, w.owner.Number, "g", refuse); err != refusal || seen != last {
+		w.Errorf("GroupDelete that is refused: %v, revision %d of %d", err, seen, last)
+	}
+	w.ok("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "g", allow))
+	w.wantCode("GroupDelete of none", w.s.GroupDelete(w.ctx, w.owner.Number, "g", refuse), fault.NotFound)
+	if _, err := w.s.GroupGet(w.ctx, w.other.Number, "g"); err != nil {
+		w.Errorf("the group of the other account: %v", err)
+	}
 }
 
 func groupsBounded(w *world) {
 	for i := range job.MaxGroups {
 		w.putGroup(w.owner, fmt.Sprint("g", i), "[]")
 	}
-	_, err := w.s.GroupPut(w.ctx, &job.Group{Account: w.owner.Number, Name: "more", Targets: rawjson.Value("[]")}, store.PutAlways)
+	_, err := w.s.GroupPut(w.ctx, &job.Group{Account: w.owner.Number, Name: "more", Targets: rawjson.Value("[]")}, nil)
 	w.wantCode("GroupPut beyond the maximum", err, fault.TooMany)
 	w.putGroup(w.owner, "g7", "[1]")
 	w.putGroup(w.other, "more", "[]")

@@ -278,6 +278,13 @@ class AsyncGroups(_AsyncNamed[Group, NewGroup, Group]):
     """Groups of targets: a request with a group becomes a job for each."""
     _sync: Groups
 
+    async def put(self, name: str, value: NewGroup, *, if_match: Optional[IfMatch]=None, if_new: bool=False) -> Group:
+        """Creates or replaces it; if_match only changes that revision, if_new only creates."""
+        return await self._runner.run(lambda: self._sync.put(name, value, if_match=if_match, if_new=if_new))
+
+    async def delete(self, name: str, *, if_match: Optional[IfMatch]=None) -> None:
+        return await self._runner.run(lambda: self._sync.delete(name, if_match=if_match))
+
 
 class AsyncSecrets(_AsyncNamed[HeaderSecret, NewHeaderSecret, HeaderSecret]):
     """Secrets for headers, used as {{secret.NAME}}. Their values are never shown."""

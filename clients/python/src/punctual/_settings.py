@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Generic, Optional, TypeVar
 
-from ._resource import RecordList, Resource, conditional, nothing, segment
+from ._resource import IfMatch, RecordList, Resource, conditional, nothing, segment
 from .types import Alert, AlertRequest, AlertTestAnswerData, Group, HeaderSecret, Limit, LimitUseAnswerData, NewGroup, NewHeaderSecret, NewLimit
 
 Stored = TypeVar("Stored")
@@ -39,6 +39,13 @@ class Groups(_Named[Group, NewGroup, Group]):
     """Groups of targets: a request with a group becomes a job for each."""
 
     _base = "/api/groups"
+
+    def put(self, name: str, value: NewGroup, *, if_match: Optional[IfMatch] = None, if_new: bool = False) -> Group:
+        """Creates or replaces it; if_match only changes that revision, if_new only creates."""
+        return self._call("PUT", segment(self._base, name), body=value, **conditional(if_match, if_new))
+
+    def delete(self, name: str, *, if_match: Optional[IfMatch] = None) -> None:
+        return self._call("DELETE", segment(self._base, name), read=nothing, **conditional(if_match))
 
 
 class Secrets(_Named[HeaderSecret, NewHeaderSecret, HeaderSecret]):

@@ -2047,6 +2047,9 @@ class Group(TypedDict):
     targets: List[Target]
     inserted_at: Instant
     updated_at: Instant
+    # A number that rises with each change, and when a group is created again
+    # after it was deleted. As a tag it is the `ETag`.
+    revision: int
 
 
 class GroupAnswer(TypedDict):
