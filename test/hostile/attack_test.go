@@ -74,10 +74,11 @@ var kinds = []struct {
 	{"listener", longWindow, listenerAttacks},
 	{"secret", longWindow, secretAttacks},
 	{"agent", shortWindow, agentAttacks},
+	{"qstash", shortWindow, qstashAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 319
+const wantAttacks = 348
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where
