@@ -101,13 +101,19 @@ func (c *applyCommand) confirm(env *environment, plans []*plan) error {
 	if err := printPlans(env.out, plans); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprint(env.errOut, "Apply this? [y/N] ")
+	return agreed(env, "Apply this?", "nothing was applied")
+}
+
+// agreed asks a question at the terminal. It returns the refusal as an error unless the
+// reply is yes.
+func agreed(env *environment, question, refusal string) error {
+	_, _ = fmt.Fprint(env.errOut, question+" [y/N] ")
 	line, err := bufio.NewReader(env.in).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("reading the reply: %w", err)
 	}
 	if reply := strings.ToLower(strings.TrimSpace(line)); reply != "y" && reply != "yes" {
-		return errors.New("nothing was applied")
+		return errors.New(refusal)
 	}
 	return nil
 }

@@ -106,6 +106,7 @@ punctual rehearse --outage 2027-01-01T02:00:00Z/4h --duration nightly-report:25m
 	"import github":     "punctual import github .github/workflows/nightly.yml --workflow acme/app/nightly.yml",
 	"import google":     "gcloud scheduler jobs list --format=json | punctual import google -",
 	"import aws":        "aws scheduler get-schedule --name nightly | punctual import aws - --target arn:aws:lambda:eu-west-1:1:function:f=https://example.com/f",
+	"import qstash":     "punctual import qstash --dry-run",
 	"import systemd":    "systemctl cat nightly.timer nightly.service | punctual import systemd -",
 	"api": `punctual api GET account
 punctual api POST /api/jobs -f url=https://example.com/hook -f schedule_in=30

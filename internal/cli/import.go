@@ -24,6 +24,7 @@ type importCommand struct {
 	GitHub     importGitHub     `cmd:"" name:"github" help:"Create schedules that start a GitHub workflow with the trigger schedule."`
 	Google     importGoogle     `cmd:"" help:"Create schedules from jobs of Google Cloud Scheduler."`
 	AWS        importAWS        `cmd:"" name:"aws" help:"Create schedules from those of AWS EventBridge Scheduler."`
+	QStash     importQStash     `cmd:"" name:"qstash" help:"Create the schedules, queues, topics and flow control keys of an account at QStash."`
 	Systemd    importSystemd    `cmd:"" help:"Create schedules from systemd timers whose service runs curl or wget."`
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,9 +201,11 @@ func refused(got *http.Response, text []byte) error {
 	}
 	var p struct {
 		Detail string
+		Error  string // of the QStash-compatible API
 		Errors []problem
 	}
-	if err := json.Unmarshal(text, &p); err != nil || p.Detail == "" {
+	err := json.Unmarshal(text, &p)
+	if p.Detail = cmp.Or(p.Detail, p.Error); err != nil || p.Detail == "" {
 		return &refusal{status: got.StatusCode, detail: "the service responded " + got.Status}
 	}
 	return &refusal{got.StatusCode, p.Detail, p.Errors, got.Header.Get("Retry-After"), text}

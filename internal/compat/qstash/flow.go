@@ -101,7 +101,7 @@ func (c *call) define(o *Options) error {
 	}
 	key := limitKey(o.FlowControl)
 	if !limit.ValidName(key) {
-		return bad("the flow control key " + strconv.Quote(o.FlowControl) + " is too long: it may have 64 letters, digits and the characters . _ - or 36 bytes of others")
+		return longKey(o.FlowControl)
 	}
 	which := definedKey{c.Owner.Number, key}
 	now := c.api.Service.Now()
@@ -113,6 +113,10 @@ func (c *call) define(o *Options) error {
 	}
 	c.api.limits.add(which, o.Flow, now)
 	return nil
+}
+
+func longKey(name string) error {
+	return bad("the flow control key " + strconv.Quote(name) + " is too long: it may have 64 letters, digits and the characters . _ - or 36 bytes of others")
 }
 
 // flow is a flow control key as clients see it.
@@ -207,7 +211,19 @@ func (c *call) changeFlow() error {
 	if err != nil {
 		return err
 	}
-	err = c.api.Service.ChangeLimit(c.Request.Context(), c.Owner, key, change)
+	ctx := c.Request.Context()
+	err = c.api.Service.ChangeLimit(ctx, c.Owner, key, change)
+	if err != nil && fault.CodeOf(err) == fault.NotFound && (change.Paused != nil && *change.Paused || change.Calls != nil || change.Parallel != nil) {
+		// A key may be pinned or paused before the first message has it, which then defines
+		// what is not pinned.
+		if !limit.ValidName(key) {
+			return longKey(name)
+		}
+		free := limit.Limit{Floating: limit.FloatRate | limit.FloatParallel}
+		if err = c.api.Service.EnsureLimit(ctx, c.Owner, limit.Record{Key: key, Limit: free}); err == nil {
+			err = c.api.Service.ChangeLimit(ctx, c.Owner, key, change)
+		}
+	}
 	if err != nil {
 		return noFlow(err, name)
 	}
