@@ -32,6 +32,7 @@ func generate(seed uint64) []call {
 		for _, name := range []string{"s0", "s1"} {
 			m.add(account, "PUT", "/api/secrets/"+name, secretBody)
 		}
+		m.add(account, "PUT", "/api/groups/g0", m.targets())
 	}
 	for len(m.calls) < sequenceLength {
 		m.one()
@@ -63,7 +64,7 @@ func (m *maker) one() {
 	}
 	kinds := []kind{
 		{16, m.create}, {8, m.batch}, {10, m.put}, {9, m.apply}, {4, m.putID}, {10, m.patchJob}, {10, m.patchSchedule}, {5, m.rerun}, {6, m.act},
-		{8, m.actOnSchedule}, {7, m.changeLimit}, {5, m.changeSecret}, {4, m.state}, {5, m.operate}, {4, m.open}, {5, m.cancelMany}, {8, m.hold}, {12, m.readOne},
+		{8, m.actOnSchedule}, {7, m.changeLimit}, {5, m.changeSecret}, {4, m.state}, {5, m.operate}, {4, m.open}, {5, m.cancelMany}, {8, m.hold}, {4, m.changeGroup}, {12, m.readOne},
 	}
 	total := 0
 	for _, k := range kinds {
@@ -81,10 +82,13 @@ func (m *maker) one() {
 // create adds a create of a job or a schedule.
 func (m *maker) create(account int) {
 	body := m.job()
-	if m.chance(35) {
+	switch {
+	case m.chance(35):
 		body = m.schedule(true)
+	case m.chance(25):
+		body = append(body, m.after(account))
 	}
-	c := m.add(account, "POST", "/api/jobs", object(body))
+	c := m.add(account, "POST", "/api/jobs", object(m.toGroup(body)))
 	if m.chance(15) {
 		c.headers = map[string]string{"Idempotency-Key": m.key()}
 	} else if m.chance(10) {
@@ -141,11 +145,58 @@ func (m *maker) batch(account int) {
 		}
 		items = append(items, object(item))
 	}
-	m.created(m.add(account, "POST", path, "["+strings.Join(items, ",")+"]"))
+	list := "[" + strings.Join(items, ",") + "]"
+	if m.chance(25) {
+		list = `{"jobs":` + list + `,"then":` + object(m.retried(m.request())) + "}"
+	}
+	m.created(m.add(account, "POST", path, list))
+}
+
+// after returns a member that names jobs to wait for.
+func (m *maker) after(account int) string {
+	var names []string
+	for range 1 + m.IntN(2) {
+		if number := m.of(account, m.jobs); number > 0 && m.chance(75) {
+			names = append(names, fmt.Sprintf("<job:%d.%d>", number, m.IntN(4)))
+		} else {
+			names = append(names, `"key:`+m.key()+`"`)
+		}
+	}
+	return `"after":{"jobs":[` + strings.Join(names, ",") + `]` + choose(m, "", `,"on":"completed"`, `,"on":"final"`, `,"on":"final"`) + "}"
+}
+
+// toGroup returns the members of a request, seldom with a group in place of its url.
+func (m *maker) toGroup(members []string) []string {
+	if !m.chance(12) {
+		return members
+	}
+	return append(without(members, "url"), quoted("group", choose(m, "g0", "g0", "g1")))
+}
+
+// targets returns the body of a group.
+func (m *maker) targets() string {
+	var targets []string
+	for i := range 1 + m.IntN(3) {
+		target := []string{quoted("name", fmt.Sprint("t", i)), m.url()}
+		if m.chance(30) {
+			target = append(target, m.headers())
+		}
+		targets = append(targets, object(target))
+	}
+	return `{"targets":[` + strings.Join(targets, ",") + `]}`
+}
+
+func (m *maker) changeGroup(account int) {
+	path := "/api/groups/" + choose(m, "g0", "g0", "g1")
+	if m.chance(30) {
+		m.ifMatch(m.add(account, "DELETE", path, ""))
+	} else {
+		m.ifMatch(m.add(account, "PUT", path, m.targets()))
+	}
 }
 
 func (m *maker) put(account int) {
-	body := object(m.schedule(false))
+	body := object(m.toGroup(m.schedule(false)))
 	if m.chance(20) { // the same again, perhaps in another order
 		for i := len(m.calls) - 1; i >= 0; i-- {
 			if c := m.calls[i]; c.method == "PUT" && strings.HasPrefix(c.path, "/api/schedules/key:") {

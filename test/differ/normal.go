@@ -35,7 +35,7 @@ var (
 	// times are those of records and those that details of problems show.
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?`)
 	// numbered are the places of jobs' numbers in texts.
-	numbered = regexp.MustCompile(`(\bjobs? |/jobs/)(\d+)`)
+	numbered = regexp.MustCompile(`(\bjobs? |\bjob:|/jobs/)(\d+)`)
 	// durations and jobMembers are members of payloads.
 	durations  = regexp.MustCompile(`"duration_ms": ?[\d.]+`)
 	jobMembers = regexp.MustCompile(`"\$job": ?\{[^}]*\}`)
@@ -165,7 +165,7 @@ func (w *writer) line(text string) {
 }
 
 // numbers are the names of members that have the number of a job.
-var numbers = []string{"job_id", "id", "rerun_of", "reruns"}
+var numbers = []string{"job_id", "id", "rerun_of", "reruns", "jobs", "parent", "children", "failed_jobs"}
 
 func (w *writer) scalar(name string, token json.Token) string {
 	switch value := token.(type) {
@@ -173,6 +173,8 @@ func (w *writer) scalar(name string, token json.Token) string {
 		switch {
 		case slices.Contains(numbers, name):
 			return w.symbols.of("job", value.String())
+		case name == "revision" && len(value) > 12: // of a group
+			return w.symbols.of("tag", `"`+value.String()+`"`)
 		case name == "duration_ms":
 			return "<duration>"
 		}

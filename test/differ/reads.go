@@ -70,7 +70,7 @@ func (m *maker) readOne(account int) {
 			m.get(account, fmt.Sprintf("/api/operations/<operation:%d>", choose(m, m.batches...)))
 		}
 	default:
-		m.walk(account, choose(m, "/api/limits", "/api/secrets", "/api/operations?limit=2"))
+		m.walk(account, choose(m, "/api/limits", "/api/secrets", "/api/groups", "/api/operations?limit=2"))
 	}
 }
 
@@ -81,7 +81,7 @@ func (m *maker) walk(account int, path string) { m.add(account, "GET", path, "")
 // readAll adds reads of all that an account has.
 func (m *maker) readAll(account int) {
 	for _, path := range []string{
-		"/api/jobs?limit=40", "/api/schedules?limit=3", "/api/logs?limit=40", "/api/jobs/counts", "/api/export", "/api/limits", "/api/secrets", "/api/operations", "/api/account",
+		"/api/jobs?limit=40", "/api/schedules?limit=3", "/api/logs?limit=40", "/api/jobs/counts", "/api/export", "/api/limits", "/api/secrets", "/api/groups", "/api/operations", "/api/account",
 	} {
 		m.walk(account, path)
 	}

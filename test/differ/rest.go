@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -98,7 +100,10 @@ func (s *side) busy(account int) (string, error) {
 	return "", nil
 }
 
-// waits reports whether a job waits for a time that is not soon, or for a limit.
+var finalStates = []string{"completed", "cancelled", "discarded"}
+
+// waits reports whether a job waits for a time that is not soon, for a limit or for another
+// job.
 func (s *side) waits(account int, number int64) (bool, error) {
 	var details struct {
 		Data struct {
@@ -113,6 +118,16 @@ func (s *side) waits(account int, number int64) (bool, error) {
 		return true, nil
 	}
 	for _, key := range details.Data.WaitingFor {
+		if other, ok := strings.CutPrefix(key, "job:"); ok {
+			var awaited struct{ Data shown }
+			if err := s.read(account, "/api/jobs/"+other, &awaited); err != nil {
+				return false, err
+			}
+			if !slices.Contains(finalStates, awaited.Data.Job.State) {
+				return true, nil // until that job, which is seen by itself, has ended
+			}
+			continue
+		}
 		var limit struct {
 			Data struct {
 				Paused   bool

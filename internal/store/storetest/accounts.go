@@ -14,16 +14,17 @@ import (
 )
 
 var accountTests = group{
-	"ReadBackAsStored":  accountsReadBack,
-	"EmailsAreUnique":   accountsEmailsUnique,
-	"NoneFound":         accountsNone,
-	"SecretsRotate":     accountsSecretsRotate,
-	"SecretsExpire":     accountsSecretsExpire,
-	"KeysReadBack":      accountsKeysReadBack,
-	"KeysByHash":        accountsKeysByHash,
-	"KeysRevoke":        accountsKeysRevoke,
-	"KeysUsed":          accountsKeysUsed,
-	"EmailsInTheFaults": accountsEmailFault,
+	"TokenKeysAreReplaced": accountsTokenKeys,
+	"ReadBackAsStored":     accountsReadBack,
+	"EmailsAreUnique":      accountsEmailsUnique,
+	"NoneFound":            accountsNone,
+	"SecretsRotate":        accountsSecretsRotate,
+	"SecretsExpire":        accountsSecretsExpire,
+	"KeysReadBack":         accountsKeysReadBack,
+	"KeysByHash":           accountsKeysByHash,
+	"KeysRevoke":           accountsKeysRevoke,
+	"KeysUsed":             accountsKeysUsed,
+	"EmailsInTheFaults":    accountsEmailFault,
 }
 
 func showAccount(a *identity.Account) string {

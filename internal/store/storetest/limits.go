@@ -34,6 +34,8 @@ var limitTests = group{
 	"ExpiryIsCheckedAgain":  limitsExpireAgain,
 	"OnlyNew":               limitsOnlyNew,
 	"UseOfAccountsIsApart":  limitsApart,
+	"FloatingIsKept":        limitsFloating,
+	"ResetForgetsStarts":    limitsReset,
 }
 
 func (w *world) limit(key string, l limit.Limit) {
