@@ -62,7 +62,7 @@ func changeTokenKeys(ctx context.Context, s store.Accounts, account int64, chang
 			return changed, nil
 		}
 	}
-	return TokenKeys{}, execute.ErrSealed
+	return TokenKeys{}, fault.New(fault.Conflict, "other calls are changing the signing keys at the same time; nothing was changed, try again")
 }
 
 // TokenKeys returns the keys that sign tokens for an account. It returns a NotFound
