@@ -219,6 +219,11 @@ var jobOrder = map[string]string{
 
 // filteredNumbers handles all other lists: it sorts the jobs that match.
 func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) string {
+	return s.filtered(c, owner, q, `j.number`)
+}
+
+// filtered selects columns of the jobs that match, in order.
+func (s *Store) filtered(c *condition, owner job.Owner, q job.Query, columns string) string {
 	now := s.Now().UnixMicro()
 	from, order := `jobs j`, ` ORDER BY j.number DESC`
 	terms := q.Terms()
@@ -260,7 +265,7 @@ func (s *Store) filteredNumbers(c *condition, owner job.Owner, q job.Query) stri
 	if len(q.States) > 0 {
 		join = joinItem
 	}
-	return `SELECT j.number FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
+	return `SELECT ` + columns + ` FROM ` + from + join + ` WHERE ` + c.String() + order + c.page(q.ListQuery)
 }
 
 func addStates(c *condition, states []job.State, now int64) {

@@ -173,14 +173,15 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 		if err := s.readAs(ctx, heavy, s.walk(owner, q, limit+1, &found)); err != nil {
 			return nil, false, err
 		}
-		inner = listed(c, found.numbers)
+		inner = `SELECT j.number, j.state FROM ` + c.owned(owner, listed(c, found.numbers)) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number`
 	} else {
-		inner = s.filteredNumbers(c, owner, q)
+		inner = s.filtered(c, owner, q, `j.number, j.state`)
 	}
 	total := 0
 	err = s.readAs(ctx, heavy, query{
-		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE j.state END FROM `, s.Now().UnixMicro(), int16(job.Executing)) +
-			c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number` + joinItem,
+		// The index of claimed items is small; that of all has several levels.
+		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END FROM `, s.Now().UnixMicro(), int16(job.Executing)) +
+			c.owned(owner, inner) + ` LEFT JOIN runs r ON n.state <= 2 AND r.account = n.account AND r.number = n.number AND r.node > 0 AND r.kind = 0`,
 		args: c.args, start: func() { counts, total = map[job.State]int64{}, 0 },
 		row: func(rows pgx.Rows) error {
 			var state int16
