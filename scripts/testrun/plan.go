@@ -18,6 +18,10 @@ const module = "github.com/punctual-dev/punctual"
 // then look like races.
 var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false"}
 
+// testFlags are those of every test: without debugging information, which no test needs,
+// a test program is linked in two thirds of the time; and make lint vets.
+var testFlags = []string{"-ldflags=-w", "-vet=off"}
+
 // longest are the packages that take longest, which come first, so that none runs alone
 // at the end.
 var longest = []string{
@@ -47,6 +51,19 @@ var plain = []string{
 	"test/nodes",
 	"test/sim", // one thread in virtual time, in an order that the detector would change
 	"test/soak",
+}
+
+// sequential are packages that start no goroutines, nor do their tests, as a test
+// verifies. `make test` runs them without the race detector, which would make them five
+// times slower, and `make race` with it.
+var sequential = []string{
+	"api",
+	"internal/archtest",
+	"internal/job",
+	"internal/lifecycle",
+	"internal/rehearse",
+	"internal/schedule",
+	"internal/yamljson",
 }
 
 // stores are packages whose store suite runs in two parts: what is concurrent with the
@@ -86,11 +103,11 @@ const (
 func stagesOf(plan string, args []string) ([]stage, error) {
 	if plan == "" && len(args) > 0 {
 		prefix := strings.Join(append([]string{repeat}, kept(args)...), " ")
-		return []stage{{args: slices.Concat(raceFlags, []string{"-p", "3"}, args), prefix: prefix}}, nil
+		return []stage{{args: slices.Concat(raceFlags, testFlags, []string{"-p", "3"}, args), prefix: prefix}}, nil
 	}
 	if plan == "quick" {
 		packages, err := list("./internal/...", "./api/...", "./client/...", "./scripts/testrun", "./test/pace")
-		flags := slices.Concat([]string{"-short", "-vet=off"}, args) // make lint vets
+		flags := slices.Concat([]string{"-short"}, testFlags, args)
 		return []stage{{args: flags, packages: without(packages, notQuick), prefix: repeatPlain}}, err
 	}
 	packages, err := list("./...")
@@ -112,11 +129,13 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 // needs the machine for itself.
 func everything(packages, args []string) []stage {
 	rest := without(ordered(packages), alone)
+	args = slices.Concat(testFlags, args)
 	flags := slices.Concat([]string{"-p", "2"}, args)
+	bare := slices.Concat(plain, sequential)
 	return []stage{
 		{
-			args: flags, packages: only(rest, plain), prefix: repeatPlain, program: true,
-			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, plain), env: []string{storesParallel}, prefix: repeat, program: true}},
+			args: flags, packages: only(rest, bare), prefix: repeatPlain, program: true,
+			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, bare), env: []string{storesParallel}, prefix: repeat, program: true}},
 		},
 		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial}, prefix: repeatPlain},
 		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},
@@ -127,7 +146,7 @@ func everything(packages, args []string) []stage {
 // the program that the end-to-end tests run. What `make test` looks at in part is looked
 // at as a whole.
 func raced(packages, args []string) []stage {
-	flags, env := slices.Concat(raceFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1", "PUNCTUAL_E2E_FULL=1"}
+	flags, env := slices.Concat(raceFlags, testFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1", "PUNCTUAL_E2E_FULL=1"}
 	prefix := strings.Join(env, " ") + " " + repeat
 	return []stage{
 		{args: flags, packages: without(ordered(packages), alone), env: env, prefix: prefix, program: true},

@@ -1,6 +1,11 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +40,7 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"test/nodes test/e2e test/sim", "beside internal/store/postgres internal/job scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+	want := []string{"test/nodes test/e2e internal/job test/sim", "beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
 		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)
@@ -84,11 +89,57 @@ func TestPlans_NameExistingPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(longest, notQuick, plain, stores, alone) {
+	for _, name := range slices.Concat(longest, notQuick, plain, sequential, stores, alone) {
 		if !slices.Contains(packages, module+"/"+name) {
 			t.Errorf("there is no package %s", name)
 		}
 	}
+}
+
+// The race detector may leave out only what runs in one goroutine.
+func TestSequential_StartNoGoroutines(t *testing.T) {
+	for _, name := range sequential {
+		files, err := filepath.Glob(filepath.Join("..", "..", name, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no files: %v", name, err)
+		}
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := startsGoroutine(t, string(text)); found != "" {
+				t.Errorf("%s has %s", path, found)
+			}
+		}
+	}
+	for source, want := range map[string]string{
+		"go f()": "a go statement", "group.Go(f)": "a call of Go", "t.Parallel()": "a call of Parallel", "going()": "",
+	} {
+		if got := startsGoroutine(t, "package x\nfunc y() { "+source+" }"); got != want {
+			t.Errorf("%s has %q, want %q", source, got, want)
+		}
+	}
+}
+
+// startsGoroutine returns what in a file starts a goroutine; "" if nothing does.
+func startsGoroutine(t *testing.T, text string) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node := range ast.Preorder(file) {
+		switch node := node.(type) {
+		case *ast.GoStmt:
+			return "a go statement"
+		case *ast.CallExpr:
+			if called, ok := node.Fun.(*ast.SelectorExpr); ok && (called.Sel.Name == "Go" || called.Sel.Name == "Parallel") {
+				return "a call of " + called.Sel.Name
+			}
+		}
+	}
+	return ""
 }
 
 func TestVerbose(t *testing.T) {
