@@ -69,7 +69,8 @@ fuzz: ## run every fuzz target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) ./scripts/fuzz
 
 demo: ## show the service at work
-	$(GO) run ./cmd/punctual demo
+	@echo 'building; the first time this takes about three minutes on two cores, and names the packages that it compiles'
+	$(GO) run -v ./cmd/punctual demo
 
 release: ## build the tagged commit's release in dist/; ARGS=-snapshot builds any commit
 	$(GO) run ./scripts/release $(ARGS)
