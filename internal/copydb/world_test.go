@@ -20,12 +20,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/postgres"
 	"github.com/punctual-dev/punctual/internal/store/sqlite"
 	"github.com/punctual-dev/punctual/test/pgtest"
+	"github.com/punctual-dev/punctual/test/sqlitefile"
 )
+
+// migrated is the SQLite database that those of tests are copies of.
+var migrated sqlitefile.Template
 
 // openSQLite opens a database in a new file.
 func openSQLite(t testing.TB) store.Copyable {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "punctual.db"), sqlite.Options{Exclusive: true})
+	path := filepath.Join(t.TempDir(), "punctual.db")
+	err := migrated.Copy(path, func(path string) error {
+		s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Exclusive: true})
 	if err != nil {
 		t.Fatal(err)
 	}

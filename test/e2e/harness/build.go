@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/pace"
+	"github.com/punctual-dev/punctual/test/sqlitefile"
 )
 
 const program = "github.com/punctual-dev/punctual/cmd/punctual"
@@ -100,11 +101,27 @@ func directory(purpose string) (string, error) {
 	return os.MkdirTemp(root.dir, purpose+"-")
 }
 
-// freshDatabase returns the URL of an empty database.
+// migrated is the SQLite database that those of tests are copies of: to migrate each
+// would cost as much processor time as all else that a service does when it starts.
+var migrated sqlitefile.Template
+
+func migrate(path string) error {
+	built.Do(build)
+	if built.err != nil {
+		return built.err
+	}
+	if out, err := exec.Command(built.path, "migrate", "--database-url", "sqlite:"+path).CombinedOutput(); err != nil {
+		return fmt.Errorf("migrating a database: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// freshDatabase returns the URL of a database without accounts.
 func freshDatabase(dir string) (string, error) {
 	command := os.Getenv("PUNCTUAL_E2E_NEW_DATABASE")
 	if command == "" {
-		return "sqlite:" + filepath.Join(dir, "punctual.db"), nil
+		url := "sqlite:" + filepath.Join(dir, "punctual.db")
+		return url, migrated.Copy(filepath.Join(dir, "punctual.db"), migrate)
 	}
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Stderr = os.Stderr
