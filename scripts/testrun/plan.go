@@ -13,10 +13,14 @@ const module = "github.com/punctual-dev/punctual"
 
 // raceFlags have the race detector look at everything but SQLite, which is C that was
 // translated to Go. Its memory is not Go's, so the race detector finds nothing in it and
-// makes it eight times slower. Its driver in Go is looked at: a package that is not, and
-// uses sync.Map, can lend its copy of sync.Map's code to all others, whose correct uses
-// then look like races.
-var raceFlags = []string{"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false"}
+// makes it eight times slower. Nor does it look at the hash of passwords, which runs in
+// one goroutine, in memory of its own. SQLite's driver in Go is looked at: a package that
+// is not, and uses sync.Map, can lend its copy of sync.Map's code to all others, whose
+// correct uses then look like races.
+var raceFlags = []string{
+	"-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-gcflags=modernc.org/libc=-race=false",
+	"-gcflags=golang.org/x/crypto/argon2=-race=false",
+}
 
 // testFlags are those of every test: without debugging information, which no test needs,
 // a test program is linked in two thirds of the time; and make lint vets.
@@ -33,6 +37,8 @@ var longest = []string{
 // run with it. Their tests drive other processes, which it does not look at, so it would
 // only slow the tests themselves. `make race` runs them with it, and the service too.
 var plain = []string{
+	"internal/bench",  // a service in another process, which it measures
+	"internal/cli",    // commands in processes of their own
 	"scripts/release", // calls compilers, one after the other
 	"test/browser",
 	"test/clients/clienttest",

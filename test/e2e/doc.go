@@ -45,5 +45,6 @@
 // # Races
 //
 // A race of calls runs until each outcome, among them that the calls met, was seen
-// often enough; PUNCTUAL_E2E_FULL has it run all its rounds.
+// often enough, or a quarter of its rounds; PUNCTUAL_E2E_FULL has it run all of them, and
+// the storm of kills have fifty instead of fifteen.
 package e2e

@@ -89,7 +89,7 @@ func TestReschedule_RaceWithStart(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
 	var mu sync.Mutex
 	late := map[string]int{}
-	race(t, 1000, nil, func(r *rand.Rand, n int) error {
+	race(t, rounds(1000), nil, func(r *rand.Rand, n int) error {
 		every := ""
 		if n%2 == 0 {
 			every = `,"repeat_every":[1,"hour"]`

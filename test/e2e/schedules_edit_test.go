@@ -128,7 +128,7 @@ func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
-	race(t, 700, nil, func(r *rand.Rand, n int) error {
+	race(t, rounds(700), nil, func(r *rand.Rand, n int) error {
 		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.2, target.URL))
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func TestPooler_KilledNodeLosesNothing(t *testing.T) {
 	database := pgtest.URL(t)
 	bouncer := pgtest.StartBouncer(t, database)
 	c := startCluster(t, same(bouncer.Through(database), 2)...)
-	weather(t, c, number("PUNCTUAL_NODES_RATE", 30), func(h *History) {
+	weather(t, c, rate(30), func(h *History) {
 		pause(3 * time.Second)
 		c.Nodes[1].crash(h, t, time.Second)
 		c.Nodes[1].awaitReady(t, c, 20*time.Second)

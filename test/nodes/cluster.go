@@ -132,6 +132,15 @@ func (n *Node) freeze(h *History, t testing.TB, still time.Duration) {
 // pause waits: for the length of a fault, and between two.
 func pause(d time.Duration) { <-time.After(d) }
 
+// rate returns the rate of a load in jobs per second: half the full one, unless everything
+// is asked for.
+func rate(full int) int {
+	if os.Getenv("PUNCTUAL_NODES_FULL") == "" {
+		full /= 2
+	}
+	return number("PUNCTUAL_NODES_RATE", full)
+}
+
 // number reads a number from the environment.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {

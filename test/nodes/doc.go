@@ -34,7 +34,8 @@
 // # Environment
 //
 //   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes, more
-//     faults under Patroni, and the whole API suite, also behind PgBouncer.
+//     faults under Patroni, twice the load in other storms, and the whole API suite, also
+//     behind PgBouncer.
 //   - PUNCTUAL_E2E_FULL: the whole API suite on PostgreSQL, with all its rounds.
 //   - PUNCTUAL_NODES_RATE, PUNCTUAL_NODES_SECONDS: another size for the storm.
 //   - PUNCTUAL_NODES_SEED: repeats the faults of a run; each prints its seed.

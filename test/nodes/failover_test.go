@@ -17,7 +17,7 @@ func TestFailover_ToASynchronousStandbyLosesNothing(t *testing.T) {
 	standby := primary.Standby(t)
 	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?target_session_attrs=read-write", primary.Port, standby.Port)
 	c := startCluster(t, same(url, 2)...)
-	weather(t, c, number("PUNCTUAL_NODES_RATE", 40), func(h *History) {
+	weather(t, c, rate(40), func(h *History) {
 		pause(4 * time.Second)
 		h.fault(Database, "the primary", func() {
 			if err := primary.Kill(); err != nil {

@@ -28,7 +28,7 @@ func TestPartition_NodeCutOffFromItsDatabaseFailsNoCall(t *testing.T) {
 	through := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", proxy.Port)
 	c := startCluster(t, server.URL("postgres"), through)
 	p := &partition{t: t, cluster: c, proxy: proxy, node: c.Nodes[1]}
-	weather(t, c, number("PUNCTUAL_NODES_RATE", 40), func(h *History) {
+	weather(t, c, rate(40), func(h *History) {
 		pause(2 * time.Second)
 		p.away(h, "cut", cut, 5*time.Second)
 		p.away(h, "half-open", halfOpen, 18*time.Second)

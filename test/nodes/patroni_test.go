@@ -28,7 +28,7 @@ func TestPatroni_FailoversLoseNothing(t *testing.T) {
 		faults = faults[:3]
 	}
 	began := time.Now()
-	weather(t, c, number("PUNCTUAL_NODES_RATE", 30), func(h *History) {
+	weather(t, c, rate(30), func(h *History) {
 		for _, f := range faults {
 			pause(2 * time.Second)
 			s.suffer(c, h, f)

@@ -15,7 +15,7 @@ func TestRollingRestart_LosesDelaysAndRepeatsNothing(t *testing.T) {
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	c.steady(t)
 	began := time.Now()
-	report := weather(t, c, number("PUNCTUAL_NODES_RATE", 40), func(*History) {
+	report := weather(t, c, rate(40), func(*History) {
 		for _, n := range c.Nodes {
 			pause(2 * time.Second)
 			n.avoid(5 * time.Second) // as a load balancer is told before
