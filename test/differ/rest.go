@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 const (
@@ -20,7 +22,8 @@ const (
 
 // awaitRest waits until nothing of the accounts changes any more by itself.
 func (s *side) awaitRest() error {
-	deadline, pause := time.Now().Add(restWithin), 2*time.Millisecond
+	within := pace.Guard(restWithin)
+	deadline, pause := time.Now().Add(within), 2*time.Millisecond
 	for {
 		why := ""
 		for account := range accounts {
@@ -36,7 +39,7 @@ func (s *side) awaitRest() error {
 		case why == "":
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("on %s, %s for %s", s.name, why, restWithin)
+			return fmt.Errorf("on %s, %s for %s", s.name, why, within)
 		}
 		time.Sleep(pause)
 		pause = min(pause*3/2, 50*time.Millisecond)

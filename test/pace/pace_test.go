@@ -27,8 +27,8 @@ func TestStep_RoundsUpAndIsBounded(t *testing.T) {
 	}
 }
 
-func TestGuard_IsAMinuteAtLeastAndGrowsWithTheFactor(t *testing.T) {
-	if got, want := Guard(time.Second), Limit(time.Minute); got != want {
+func TestGuard_IsThreeMinutesAtLeastAndGrowsWithTheFactor(t *testing.T) {
+	if got, want := Guard(time.Second), Limit(3*time.Minute); got != want {
 		t.Errorf("a guard of 1s is %s, want %s", got, want)
 	}
 	if got, want := Guard(time.Hour), Limit(time.Hour); got != want {
