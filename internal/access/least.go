@@ -7,6 +7,12 @@ import "github.com/punctual-dev/punctual/internal/identity"
 // change them, need none and are not listed.
 var Least = map[string]identity.Role{
 	"service.AllOperations":              identity.RoleViewer,
+	"service.AppendRun":                  identity.RoleEditor,
+	"service.CancelRun":                  identity.RoleEditor,
+	"service.FinishRun":                  identity.RoleEditor,
+	"service.StartRuns":                  identity.RoleEditor,
+	"service.Run":                        identity.RoleViewer,
+	"service.RunSteps":                   identity.RoleViewer,
 	"service.Apply":                      identity.RoleEditor,
 	"service.Archive":                    identity.RoleEditor,
 	"service.AttemptOf":                  identity.RoleViewer,

@@ -35,6 +35,7 @@ type Records interface {
 	store.Summaries
 	store.Limits
 	store.Groups
+	store.Runs
 	store.WaitQueue
 	store.Completions
 	store.Audits

@@ -36,5 +36,6 @@ func (a *jobAttempt) speak(request *execute.Request) {
 	add("Upstash-Label", strings.Join(d.Labels, ","))
 	add("Upstash-Topic-Name", d.Group)
 	add("Upstash-Caller-Ip", d.CallerIP)
+	a.speakRun(add)
 	request.Header = append(request.Header[:len(request.Header):len(request.Header)], execute.Field{Name: "User-Agent", Value: "Upstash-QStash"})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/tracing"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
 // Secrets reads the secrets and keys that sign an account's requests.
@@ -67,6 +68,7 @@ type Config struct {
 	Sealer  job.Sealer // of what jobs hide; nil encrypts nothing
 	Logs    Logs
 	Groups  Groups
+	Runs    Runs
 	Metrics *metrics.Metrics
 	Tracer  *tracing.Tracer // nil for no spans
 	Stats   Stats           // may be nil
@@ -273,7 +275,10 @@ type jobAttempt struct {
 	runner   *Runner
 	prepared time.Time
 	trace    *tracing.Span
-	earlier  earlier // attempts; only for jobs of the Google-compatible APIs
+	earlier  earlier       // attempts; only for jobs of the Google-compatible APIs
+	message  []byte        // the body of a message of a workflow run, in place of the job's own; nil for others
+	run      *workflow.Run // that the route is told of
+	first    bool          // the message starts it
 }
 
 // Fire implements dispatch.Attempt.
@@ -292,6 +297,14 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		if failed = r.fanOut(ctx, a, node, began, requestDone); failed == nil {
 			return
 		}
+	}
+	if failed == nil {
+		give, ended, outcome := r.proceed(ctx, a, node, began, requestDone)
+		defer func() { give() }()
+		if ended {
+			return
+		}
+		failed = outcome
 	}
 	outcome := r.guarded(kindJob, j.Number, func() job.Outcome {
 		if failed != nil {
@@ -378,6 +391,9 @@ func (a *jobAttempt) request() execute.Request {
 			{Name: "X-Punctual-Attempt", Value: strconv.Itoa(a.Number)},
 			{Name: "X-Punctual-Scheduled-At", Value: job.FormatTime(j.ScheduledAt)},
 		},
+	}
+	if a.message != nil {
+		request.Body = a.message
 	}
 	if j.ScheduleID != uuid.Nil {
 		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})

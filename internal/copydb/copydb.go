@@ -77,6 +77,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copyGroups(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copyRuns(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
 		return nil, interrupted(ctx, err)

@@ -16,6 +16,7 @@ type Store interface {
 	store.Copies
 	store.Targets
 	store.SigningKeys
+	store.Runs
 	WaitPage(ctx context.Context, account, job, waitsFor int64, limit int) ([]*store.Wait, error)
 	Now() time.Time
 	AccountList(ctx context.Context) ([]*identity.Account, error)

@@ -49,6 +49,7 @@ type Dialect struct {
 	Queue, FlowControl        string   // the names of limits as that API knows them
 	Group, Endpoint           string   // the group and the target in it that the job is for
 	Source                    string   // the message whose callback the job is
+	Run, Step                 string   // the workflow run that the job belongs to, and what it is for: see workflow.ReadMessage
 	Archived                  bool     // a client has dealt with the failed job
 	Name                      string   // of the task or job, as that API knows it
 	// MaxAttempts is how often the job is attempted in place of Spec.Retries, or
@@ -87,6 +88,10 @@ func (d *Dialect) text(name string) *string {
 		return &d.Source
 	case "name":
 		return &d.Name
+	case "run":
+		return &d.Run
+	case "step":
+		return &d.Step
 	}
 	return nil
 }
@@ -113,7 +118,7 @@ func (d *Dialect) followUp(name string) *rawjson.Value {
 // dialectMembers are the names of all members.
 var dialectMembers = []string{
 	"api", "callback", "failure_callback", "labels", "caller_ip", "queue", "flow_control", "group", "endpoint", "source", "archived",
-	"name", "max_attempts", "retry_for", "view",
+	"name", "max_attempts", "retry_for", "view", "run", "step",
 }
 
 // dialectOf reads a dialect that was checked.
@@ -277,8 +282,8 @@ func checkFollowUp(r *reader, pointer string, v rawjson.Value) {
 }
 
 // FollowUp returns the job that is created for a follow-up of a dialect, with a body,
-// at a time.
-func FollowUp(fields rawjson.Value, j *Job, body []byte, source string, now time.Time) (*Job, *Spec) {
+// at a time. The dialect is that of the new job.
+func FollowUp(fields rawjson.Value, dialect *Dialect, j *Job, body []byte, now time.Time) (*Job, *Spec) {
 	members := make([]rawjson.Member, 0, 8)
 	due := now
 	given := map[string]bool{}
@@ -290,7 +295,6 @@ func FollowUp(fields rawjson.Value, j *Job, body []byte, source string, now time
 		members = append(members, m)
 	}
 	members = append(members, rawjson.Member{Name: base64Field, Value: rawjson.Quote(base64.StdEncoding.EncodeToString(body))})
-	dialect := Dialect{API: DialectQStash, Source: source}
 	members = append(members, rawjson.Member{Name: dialectField, Value: dialect.Value()})
 	if !given["method"] {
 		members = append(members, rawjson.Member{Name: "method", Value: rawjson.Value(`"post"`)})
@@ -303,6 +307,21 @@ func FollowUp(fields rawjson.Value, j *Job, body []byte, source string, now time
 	return &Job{
 		ID: NewID(now), Owner: j.Owner, InsertedAt: now, ScheduledAt: due, DueAt: due, State: Available, Hops: j.Hops, Trace: j.Trace, Args: args,
 	}, &spec
+}
+
+var runMember = []byte(`"run"`)
+
+// RunOf returns the workflow run that a job with the given args belongs to, and what it is
+// for; "" if it belongs to none.
+func RunOf(args rawjson.Value) (run, step string) {
+	if !bytes.Contains(args, runMember) {
+		return "", ""
+	}
+	d := DialectIn(args, DialectQStash)
+	if d == nil {
+		return "", ""
+	}
+	return d.Run, d.Step
 }
 
 // Archived returns args whose dialect says that a client has dealt with the failed job.

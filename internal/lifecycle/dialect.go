@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
 // reply is the outcome of an attempt as the callbacks of a dialect show it: an object
@@ -35,11 +36,15 @@ func (a *Attempt) replyOf(o *job.Outcome, v Verdict) reply {
 	b = rawjson.AppendText(append(b, `,"url":`...), a.Spec.URL)
 	b = rawjson.AppendText(append(b, `,"method":`...), a.Outgoing.Method)
 	b = append(append(b, `,"sourceHeader":`...), job.HeaderLists(shown.Headers)...)
-	b = append(b, `,"sourceBody":`...)
-	if body := shown.BodyBase64; body != nil {
-		b = append(b, body...)
+	if d.Run != "" {
+		b = appendGiven(b, "workflowRunId", d.Run) // whose payload is added when the body is sent
 	} else {
-		b = append(b, `""`...)
+		b = append(b, `,"sourceBody":`...)
+		if body := shown.BodyBase64; body != nil {
+			b = append(b, body...)
+		} else {
+			b = append(b, `""`...)
+		}
 	}
 	b = strconv.AppendInt(append(b, `,"notBefore":`...), j.ScheduledAt.UnixMilli(), 10)
 	b = strconv.AppendInt(append(b, `,"createdAt":`...), j.InsertedAt.UnixMilli(), 10)
@@ -103,16 +108,26 @@ func (e *ending) addFollowUps() {
 		body = rawjson.AppendText(append(body[:len(body):len(body)], `,"dlqId":`...), DeadID(e.job.ID))
 	}
 	body = append(body[:len(body):len(body)], '}')
+	callback := workflow.CallbackText(d.Step)
 	if d.Callback != nil {
-		e.addFollowUp(d.Callback, body)
+		child := &job.Dialect{}
+		if callback != "" { // its failure is one of the run
+			child = &job.Dialect{Run: d.Run, Step: callback, Labels: d.Labels, FailureCallback: d.FailureCallback}
+		}
+		e.addFollowUp(d.Callback, child, body)
 	}
-	if d.FailureCallback != nil && failed {
-		e.addFollowUp(d.FailureCallback, body)
+	if d.FailureCallback != nil && failed && callback == "" {
+		child := &job.Dialect{}
+		if d.Run != "" {
+			child = &job.Dialect{Run: d.Run, Step: workflow.FailureText, Labels: d.Labels}
+		}
+		e.addFollowUp(d.FailureCallback, child, body)
 	}
 }
 
-func (e *ending) addFollowUp(fields rawjson.Value, body []byte) {
+func (e *ending) addFollowUp(fields rawjson.Value, dialect *job.Dialect, body []byte) {
 	now := e.at.Add(time.Microsecond) // after what it reports
-	j, spec := job.FollowUp(fields, e.job, body, MessageID(e.job.ID), now)
+	dialect.API, dialect.Source = job.DialectQStash, MessageID(e.job.ID)
+	j, spec := job.FollowUp(fields, dialect, e.job, body, now)
 	e.changes.Also = append(e.changes.Also, store.NewJob{Job: j, Lane: job.Lane(spec.URL)})
 }

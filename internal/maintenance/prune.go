@@ -36,6 +36,10 @@ func (w *Worker) prunings() []*pruning {
 			n, err := w.Store.AuditPrune(ctx, before, limit)
 			return store.Pruned{Removed: n, Examined: n, More: n > 0}, err
 		}},
+		{kind: "workflow_run", batch: func(ctx context.Context, before time.Time, _ store.PruneMark, limit int) (store.Pruned, error) {
+			n, more, err := w.Store.RunPrune(ctx, before, limit)
+			return store.Pruned{Removed: n, Examined: n, More: more}, err
+		}},
 	}
 }
 

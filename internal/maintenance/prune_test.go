@@ -86,6 +86,8 @@ func (s *pruned) LogPrune(_ context.Context, _ time.Time, after store.PruneMark,
 
 func (s *pruned) AuditPrune(context.Context, time.Time, int) (int, error) { return 0, nil }
 
+func (s *pruned) RunPrune(context.Context, time.Time, int) (int, bool, error) { return 0, false, nil }
+
 // run prunes for some time.
 func (s *pruned) run(t *testing.T, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)

@@ -21,4 +21,5 @@ type Store interface {
 	OperationsRunning(ctx context.Context, limit int) (int, error)
 	OperationPrune(ctx context.Context, before time.Time, limit int) (int, error)
 	AuditPrune(ctx context.Context, before time.Time, limit int) (int, error)
+	RunPrune(ctx context.Context, before time.Time, limit int) (removed int, more bool, err error)
 }

@@ -12,7 +12,7 @@ var (
 	}
 	finals      = []string{"completed", "discarded", "cancelled"}
 	reports     = []string{"result", "error", "progress", "abandoned"}
-	records     = []string{"job", "log", "audit"}
+	records     = []string{"job", "log", "audit", "workflow_run"}
 	limits      = []string{"account_rate", "address_rate", "pending", "schedules", "stored", "suspended"}
 	actions     = []string{"cancel", "rerun", "run", "reschedule"}
 	results     = []string{"changed", "skipped"}

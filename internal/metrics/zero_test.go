@@ -29,7 +29,7 @@ func TestCounters_BeginAtZero(t *testing.T) {
 		"punctual_jobs_created_total": 1, "punctual_jobs_duplicate_total": 1, "punctual_jobs_finished_total": 3,
 		"punctual_attempts_total": 42, "punctual_completions_total": 4, "punctual_unstored_total": 2, "punctual_refused_total": 6,
 		"punctual_runs_set_aside_total": 1, "punctual_attempt_panics_total": 1, "punctual_operation_jobs_total": 8,
-		"punctual_pruned_total": 3, "punctual_http_requests_total": 2, "punctual_store_errors_total": 6,
+		"punctual_pruned_total": 4, "punctual_http_requests_total": 2, "punctual_store_errors_total": 6,
 	} {
 		if series[name] != want {
 			t.Errorf("%s begins with %d series, want %d", name, series[name], want)

@@ -87,6 +87,8 @@ type Service struct {
 	rehearsing rehearsing
 	// completing has one for each report that is carried out.
 	completing chan struct{}
+	// runWrites has one for each change of a workflow run that is carried out.
+	runWrites chan struct{}
 }
 
 // Limits of creates, in number and in bytes: how many share a commit, how many
@@ -105,7 +107,7 @@ func New(config Config) *Service {
 	if config.Random == nil {
 		config.Random = rand.Float64
 	}
-	s := &Service{Config: config, completing: make(chan struct{}, completing), rehearsing: newRehearsing()}
+	s := &Service{Config: config, completing: make(chan struct{}, completing), runWrites: make(chan struct{}, runWrites), rehearsing: newRehearsing()}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,

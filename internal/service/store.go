@@ -21,6 +21,7 @@ type Store interface {
 	store.Summaries
 	store.Limits
 	store.Groups
+	store.Runs
 	store.WaitQueue
 	store.Completions
 	store.Operations

@@ -37,6 +37,7 @@ type Store interface {
 	Targets
 	Limits
 	Groups
+	Runs
 	WaitQueue
 	Operations
 	JobSearch

@@ -47,6 +47,7 @@ var plain = []string{
 	"test/clients/qstash",
 	"test/clients/python",
 	"test/clients/typescript",
+	"test/clients/workflow",
 	"test/deploy",
 	"test/disk",
 	"test/docs",

@@ -85,6 +85,9 @@ var routes = []route{
 	{path: "flowControl", methods: map[string]handler{"GET": (*call).listFlow}},
 	{path: "flowControl/{...}", methods: map[string]handler{"GET": (*call).getFlow, "POST": (*call).changeFlow}},
 	{path: "globalParallelism", methods: map[string]handler{"GET": (*call).globalParallelism}},
+	{path: "trigger/{...}", methods: map[string]handler{"POST": (*call).trigger}},
+	{path: "batch/trigger", methods: map[string]handler{"POST": (*call).batchTrigger}},
+	{path: "workflows/runs/{}", methods: map[string]handler{"GET": (*call).getRun, "DELETE": (*call).endRun}},
 	{path: "keys", admin: true, methods: map[string]handler{"GET": (*call).getKeys}},
 	{path: "keys/rotate", admin: true, methods: map[string]handler{"POST": (*call).rotateKeys}},
 }
@@ -137,8 +140,8 @@ func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 func refusal(path string) func(*httpapi.ForeignCall) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch first {
-	case "workflows", "wait", "waiters", "notify", "trigger":
-		return func(*httpapi.ForeignCall) error { return bad("workflows are not served here: " + first) }
+	case "workflows", "wait", "waiters", "notify":
+		return func(*httpapi.ForeignCall) error { return bad("this function of workflows is not served here: " + path) }
 	}
 	return nil
 }

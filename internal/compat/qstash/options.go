@@ -47,6 +47,19 @@ type Options struct {
 	Queue       string
 	ScheduleID  string
 	Cron        string // with its time zone, if it has one
+	Workflow    WorkflowOptions
+}
+
+// WorkflowOptions are what headers say of a workflow run.
+type WorkflowOptions struct {
+	RunID    string
+	URL      string // of the route
+	CallType string // step, toCallback or fromCallback; "" if it is not given
+	Init     bool   // the message starts the run
+	Invoke   bool   // which another one waits for
+	SDK      string // the version of the protocol; "" if it is not given
+	// Lazy: the route reads the steps itself if a message has no body.
+	Lazy bool
 }
 
 // reader reads headers.
@@ -120,6 +133,16 @@ var readers = map[string]func(r *reader, o *Options, name, value string){
 	"Redact-Fields":      (*reader).redact,
 	"Flow-Control-Key":   func(_ *reader, o *Options, _, value string) { o.FlowControl = value },
 	"Flow-Control-Value": (*reader).flowValue,
+	// The names are those of http.CanonicalHeaderKey.
+	"Workflow-Runid":       func(r *reader, o *Options, name, value string) { o.Workflow.RunID = r.runID(name, value) },
+	"Workflow-Url":         func(_ *reader, o *Options, _, value string) { o.Workflow.URL = value },
+	"Workflow-Calltype":    func(_ *reader, o *Options, _, value string) { o.Workflow.CallType = value },
+	"Workflow-Init":        func(_ *reader, o *Options, _, value string) { o.Workflow.Init = value == "true" },
+	"Workflow-Invoke":      func(_ *reader, o *Options, _, value string) { o.Workflow.Invoke = value == "true" },
+	"Workflow-Sdk-Version": func(_ *reader, o *Options, _, value string) { o.Workflow.SDK = value },
+	"Feature-Set": func(_ *reader, o *Options, _, value string) {
+		o.Workflow.Lazy = slices.Contains(strings.Split(value, ","), "LazyFetch")
+	},
 	"Content-Based-Deduplication": func(r *reader, o *Options, name, value string) {
 		switch strings.ToLower(value) {
 		case "true", "1":
@@ -319,6 +342,7 @@ func (r *reader) followUp(header http.Header, name string, of *Options) rawjson.
 	if o.Header.Get("Content-Type") == "" {
 		o.Header.Set("Content-Type", "application/json")
 	}
+	o.Workflow.addTo(o.Header)
 	var f fields
 	f.Text("url", target)
 	f.request(o)

@@ -171,6 +171,13 @@ func (c *call) publish() error {
 }
 
 func (c *call) store(m *message) error {
+	if m.inWorkflow() {
+		result, err := c.storeInRun([]*message{m})
+		if err != nil {
+			return err
+		}
+		return c.writeRaw(appendPublished(nil, &result[0]))
+	}
 	if m.Cron != "" {
 		return c.storeSchedule(m)
 	}
@@ -210,34 +217,60 @@ func appendPublished(b []byte, p *published) []byte {
 type batchItem struct {
 	Destination string            `json:"destination"`
 	Headers     map[string]string `json:"headers"`
-	Body        string            `json:"body"`
+	Body        itemBody          `json:"body"`
 	Queue       string            `json:"queue"`
+}
+
+// itemBody is the body of an item: a text, or JSON that is sent as it is.
+type itemBody []byte
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *itemBody) UnmarshalJSON(text []byte) error {
+	switch text[0] {
+	case 'n':
+		*b = nil
+	case '"':
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return err
+		}
+		*b = itemBody(s)
+	default:
+		*b = slices.Clone(text)
+	}
+	return nil
 }
 
 // batch stores several messages in one transaction. An item that can't be stored gets an
 // error of its own.
 func (c *call) batch() error {
-	text, err := c.ReadAll(maxBatch)
+	items, err := c.readBatch()
 	if err != nil {
 		return err
 	}
+	return c.storeBatch(items)
+}
+
+// readBatch reads the items of a batch, and charges them.
+func (c *call) readBatch() ([]batchItem, error) {
+	text, err := c.ReadAll(maxBatch)
+	if err != nil {
+		return nil, err
+	}
 	leave, err := c.EnterParsing(len(text))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var items []batchItem
 	err = json.Unmarshal(text, &items)
 	leave()
 	if err != nil {
-		return bad("the body must be a JSON array of messages, each with a destination: " + err.Error())
+		return nil, bad("the body must be a JSON array of messages, each with a destination: " + err.Error())
 	}
 	if len(items) == 0 || len(items) > service.MaxBatch {
-		return bad("a batch must have 1 to " + strconv.Itoa(service.MaxBatch) + " messages")
+		return nil, bad("a batch must have 1 to " + strconv.Itoa(service.MaxBatch) + " messages")
 	}
-	if err := c.Charge(len(items)); err != nil {
-		return err
-	}
-	return c.storeBatch(items)
+	return items, c.Charge(len(items))
 }
 
 // readItem reads an item of a batch.
@@ -253,7 +286,7 @@ func readItem(item *batchItem) (*message, error) {
 	if item.Queue != "" {
 		options.Queue = item.Queue
 	}
-	m := &message{Options: options, body: []byte(item.Body)}
+	m := &message{Options: options, body: item.Body}
 	if m.to, err = readDestination(item.Destination); err != nil {
 		return nil, err
 	}
@@ -268,7 +301,14 @@ func (c *call) storeBatch(items []batchItem) error {
 	var creates []service.BatchItem
 	var places []int // of creates among the items
 	ip := c.callerIP()
+	inRuns, err := c.storeBatchInRuns(items, results)
+	if err != nil {
+		return err
+	}
 	for i := range items {
+		if inRuns[i] {
+			continue
+		}
 		m, err := readItem(&items[i])
 		if err == nil && m.Cron != "" {
 			err = bad("a schedule can't be created in a batch; leave out Upstash-Cron")

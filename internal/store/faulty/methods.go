@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/limit"
 	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
 // methods are the methods that can fail.
@@ -155,6 +156,14 @@ var methods = map[string]bool{
 	"RecipientPrune":     true,
 	"RequestPrune":       true,
 	"Revisions":          true,
+	"RunApply":           true,
+	"RunCopy":            true,
+	"RunGet":             true,
+	"RunJobs":            true,
+	"RunMessage":         true,
+	"RunPage":            true,
+	"RunPrune":           true,
+	"RunSteps":           true,
 	"RunUnfinished":      true,
 	"RunsEnded":          true,
 	"ScheduleChange":     true,
@@ -1162,6 +1171,62 @@ func (s *Store) RequestPrune(ctx context.Context, a time.Time, b int) (int, erro
 func (s *Store) Revisions(ctx context.Context, a job.Owner, b uuid.UUID) ([]*job.Revision, error) {
 	return get(ctx, s, "Revisions", func() ([]*job.Revision, error) {
 		return s.Store.Revisions(ctx, a, b)
+	})
+}
+
+// RunApply implements store.Store.
+func (s *Store) RunApply(ctx context.Context, a *store.RunWrite) ([]store.Inserted, error) {
+	return get(ctx, s, "RunApply", func() ([]store.Inserted, error) {
+		return s.Store.RunApply(ctx, a)
+	})
+}
+
+// RunCopy implements store.Store.
+func (s *Store) RunCopy(ctx context.Context, a *workflow.Run, b []*workflow.Step) error {
+	return do(ctx, s, "RunCopy", func() error {
+		return s.Store.RunCopy(ctx, a, b)
+	})
+}
+
+// RunGet implements store.Store.
+func (s *Store) RunGet(ctx context.Context, a int64, b string) (*workflow.Run, error) {
+	return get(ctx, s, "RunGet", func() (*workflow.Run, error) {
+		return s.Store.RunGet(ctx, a, b)
+	})
+}
+
+// RunJobs implements store.Store.
+func (s *Store) RunJobs(ctx context.Context, a int64, b string, c int, d int) ([]uuid.UUID, []int, error) {
+	return getTwo(ctx, s, "RunJobs", func() ([]uuid.UUID, []int, error) {
+		return s.Store.RunJobs(ctx, a, b, c, d)
+	})
+}
+
+// RunMessage implements store.Store.
+func (s *Store) RunMessage(ctx context.Context, a int64, b workflow.Key, c int64) (*store.RunMessage, error) {
+	return get(ctx, s, "RunMessage", func() (*store.RunMessage, error) {
+		return s.Store.RunMessage(ctx, a, b, c)
+	})
+}
+
+// RunPage implements store.Store.
+func (s *Store) RunPage(ctx context.Context, a int64, b time.Time, c string, d int) ([]*workflow.Run, error) {
+	return get(ctx, s, "RunPage", func() ([]*workflow.Run, error) {
+		return s.Store.RunPage(ctx, a, b, c, d)
+	})
+}
+
+// RunPrune implements store.Store.
+func (s *Store) RunPrune(ctx context.Context, a time.Time, b int) (int, bool, error) {
+	return getTwo(ctx, s, "RunPrune", func() (int, bool, error) {
+		return s.Store.RunPrune(ctx, a, b)
+	})
+}
+
+// RunSteps implements store.Store.
+func (s *Store) RunSteps(ctx context.Context, a int64, b string, c int, d int, e int64) ([]*workflow.Step, error) {
+	return get(ctx, s, "RunSteps", func() ([]*workflow.Step, error) {
+		return s.Store.RunSteps(ctx, a, b, c, d, e)
 	})
 }
 

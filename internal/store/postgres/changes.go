@@ -138,6 +138,7 @@ type writes struct {
 	completions    []*job.Completion
 	over           []*job.Job // whose completions are over
 	revisions      []*job.Revision
+	runEnds        []store.RunEnd
 }
 
 // queued is a queue item to store.
@@ -169,6 +170,9 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 		switch {
 		case c.Job.State.Final():
 			w.leave(c.Job)
+			if end, ok := store.RunEndOf(c); ok {
+				w.runEnds = append(w.runEnds, end)
+			}
 		case c.Job.Follows != 0:
 			w.lines = append(w.lines, linesOf(c.Job)...)
 			if c.Lane != nil {
@@ -226,7 +230,7 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), w.endRuns(), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
 		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),

@@ -274,6 +274,8 @@ var Purged = []Owned{
 	{"limit_items", []string{"account", "number", "key"}},
 	{"job_waits", []string{"account", "job", "waits_for"}},
 	{"job_ends", []string{"number"}},
+	{"workflow_steps", []string{"account", "run", "position"}},
+	{"workflow_runs", []string{"account", "id"}},
 	{"limits", []string{"account", "key"}},
 	{"revisions", []string{"account", "record", "revision"}},
 	{"operations", []string{"account", "id"}},

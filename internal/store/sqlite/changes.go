@@ -134,6 +134,9 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 				return fmt.Errorf("storing the end of a job: %w", err)
 			}
 		}
+		if err := t.endRun(c); err != nil {
+			return fmt.Errorf("noting the end of a job with its workflow run: %w", err)
+		}
 		t.count(j.Owner.Number, -oneOffs(j), 0) // final jobs don't change, so it was pending
 		if job.MayUseSecrets(j) {
 			if err := t.removeSecretUses(j); err != nil {

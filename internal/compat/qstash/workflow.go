@@ -1,0 +1,498 @@
+package qstash
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
+	"github.com/punctual-dev/punctual/internal/workflow"
+)
+
+// The header fields of messages of workflow runs, beside those of all messages.
+const (
+	runIDHeader     = "Upstash-Workflow-Runid"
+	runInitHeader   = "Upstash-Workflow-Init"
+	runURLHeader    = "Upstash-Workflow-Url"
+	callTypeHeader  = "Upstash-Workflow-Calltype"
+	protocolHeader  = "Upstash-Workflow-Sdk-Version"
+	protocolVersion = "1"
+)
+
+// runID reads the id of a run.
+func (r *reader) runID(name, value string) string {
+	if value == "" || len(value) > workflow.MaxID || strings.ContainsAny(value, "/?#\x00") {
+		r.refuse(name, "must have 1 to "+strconv.Itoa(workflow.MaxID)+" characters, without / ? and #")
+		return ""
+	}
+	return value
+}
+
+// addTo adds what the options say to the header of a follow-up.
+func (w *WorkflowOptions) addTo(h http.Header) {
+	if w.RunID == "" {
+		return
+	}
+	h.Set(runIDHeader, w.RunID)
+	h.Set(runInitHeader, strconv.FormatBool(w.Init))
+	if w.URL != "" {
+		h.Set(runURLHeader, w.URL)
+	}
+	if w.CallType != "" {
+		h.Set(callTypeHeader, w.CallType)
+	}
+}
+
+// inWorkflow reports whether a message belongs to a workflow run.
+func (m *message) inWorkflow() bool { return m.Workflow.RunID != "" }
+
+// storeBatchInRuns stores the items of a batch that belong to runs, and reports which ones
+// these are. An error refuses the whole batch: the SDK does not read errors of items.
+func (c *call) storeBatchInRuns(items []batchItem, results [][]published) (inRuns map[int]bool, err error) {
+	inRuns = map[int]bool{}
+	var messages []*message
+	var places []int
+	for i := range items {
+		if !items[i].inWorkflow() {
+			continue
+		}
+		m, err := readItem(&items[i])
+		if err != nil {
+			return nil, err
+		}
+		inRuns[i] = true
+		messages, places = append(messages, m), append(places, i)
+	}
+	stored, err := c.storeInRun(messages)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range places {
+		results[i] = stored[k : k+1]
+	}
+	return inRuns, nil
+}
+
+// inWorkflow reports whether an item names a run.
+func (item *batchItem) inWorkflow() bool {
+	for name := range item.Headers {
+		if strings.EqualFold(name, runIDHeader) {
+			return true
+		}
+	}
+	return false
+}
+
+// storeInRun stores messages that belong to runs: the first ones of new runs, and steps.
+// Steps of one run that follow each other are stored in one transaction.
+func (c *call) storeInRun(messages []*message) ([]published, error) {
+	results := make([]published, len(messages))
+	for i := 0; i < len(messages); {
+		m := messages[i]
+		if m.to.url == "" {
+			return nil, bad("a message of a workflow run needs a URL as its destination")
+		}
+		if err := c.define(m.Options); err != nil {
+			return nil, err
+		}
+		if m.Workflow.Init {
+			result, err := c.startRun(m)
+			if err != nil {
+				return nil, err
+			}
+			results[i] = result
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(messages) && messages[end].Workflow.RunID == m.Workflow.RunID && !messages[end].Workflow.Init && end-i < workflow.MaxParallel {
+			end++
+		}
+		if err := c.appendSteps(messages[i:end], results[i:end]); err != nil {
+			return nil, final(err)
+		}
+		i = end
+	}
+	return results, nil
+}
+
+// final makes the fault for a step that is wrong one that the SDK does not take for the end
+// of the run: that has the status 400.
+func final(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.Invalid || f.Reason == workflow.ReasonEnded {
+		return err
+	}
+	return fault.New(fault.Stale, f.Message)
+}
+
+// appendSteps stores steps of one run.
+func (c *call) appendSteps(messages []*message, results []published) error {
+	steps := make([]service.RunStep, len(messages))
+	for i, m := range messages {
+		step, err := c.step(m)
+		if err != nil {
+			return err
+		}
+		steps[i] = *step
+	}
+	stored, err := c.api.Service.AppendRun(c.Request.Context(), c.Owner, messages[0].Workflow.RunID, steps)
+	if err != nil {
+		return err
+	}
+	for i, s := range stored {
+		results[i] = published{MessageID: messageIDOf(s.Message), URL: messages[i].to.url, Deduplicated: s.Duplicate}
+		if s.Number > 0 {
+			c.ForeignCall.Created(s.Number)
+		}
+	}
+	return nil
+}
+
+func messageIDOf(id uuid.UUID) string {
+	if id == uuid.Nil {
+		return ""
+	}
+	return workflow.MessageID(id)
+}
+
+// sentStep is a step as the SDK sends it.
+type sentStep struct {
+	StepID     int             `json:"stepId"`
+	Name       string          `json:"stepName"`
+	Type       string          `json:"stepType"`
+	Concurrent int             `json:"concurrent"`
+	Target     int             `json:"targetStep"`
+	Out        json.RawMessage `json:"out"`
+}
+
+// step returns the step that a message stores.
+func (c *call) step(m *message) (*service.RunStep, error) {
+	if m.Workflow.CallType == "toCallback" {
+		return c.callStep(m)
+	}
+	var sent sentStep
+	if err := json.Unmarshal(m.body, &sent); err != nil {
+		return nil, bad("the body of a workflow step must be the step as the SDK has it: " + err.Error())
+	}
+	step := &workflow.Step{Kind: workflow.Result, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name, Type: sent.Type, Body: m.body}
+	if sent.StepID == 0 {
+		step.Kind, step.Number = workflow.Plan, sent.Target
+	}
+	if err := checkStep(step); err != nil {
+		return nil, err
+	}
+	var f fields
+	f.timing(m.Options)
+	return &service.RunStep{Step: step, Timing: f.Fields}, nil
+}
+
+func checkStep(s *workflow.Step) error {
+	switch {
+	case s.Number < 1 || s.Concurrent > workflow.MaxSteps:
+		return bad("the numbers of a workflow step must be stepId or targetStep from 1, and concurrent")
+	case s.Name == "" || len(s.Name) > workflow.MaxName || len(s.Type) > workflow.MaxName:
+		return bad("the name of a workflow step must have 1 to " + strconv.Itoa(workflow.MaxName) + " bytes")
+	}
+	return nil
+}
+
+// The headers of the callback of a call that say which step it is.
+const (
+	forwardedStep = "Upstash-Workflow-Stepid"
+	forwardedName = "Upstash-Workflow-Stepname"
+	forwardedType = "Upstash-Workflow-Steptype"
+	forwardedMany = "Upstash-Workflow-Concurrent"
+)
+
+// callStep returns the step of a message to a third party.
+func (c *call) callStep(m *message) (*service.RunStep, error) {
+	if m.Callback == nil {
+		return nil, bad("a call of a workflow needs the header Upstash-Callback")
+	}
+	callback := job.HeaderOf(rawjson.Get(m.Callback, "headers"))
+	number, err := strconv.Atoi(callback.Get(forwardedStep))
+	if err != nil {
+		return nil, bad("a call of a workflow needs the header Upstash-Callback-Forward-Upstash-Workflow-StepId")
+	}
+	concurrent, _ := strconv.Atoi(callback.Get(forwardedMany))
+	step := &workflow.Step{
+		Kind: workflow.Call, Number: number, Concurrent: max(concurrent, 1), Name: callback.Get(forwardedName), Type: callback.Get(forwardedType), Body: callOf(m),
+	}
+	if err := checkStep(step); err != nil {
+		return nil, err
+	}
+	run, err := c.api.Service.Run(c.Request.Context(), c.Owner, m.Workflow.RunID)
+	if err != nil {
+		return nil, err
+	}
+	m.Callback = ofRun(run, m.Callback)
+	m.Failure = rawjson.Get(rawjson.Get(run.Template, "dialect"), "failure_callback")
+	if m.Retries < 0 {
+		m.Retries = job.DefaultRetries
+	}
+	f := fields{make(rawjson.Fields, 0, 16)}
+	m.to.add(&f)
+	m.describe(&f, c.callerIP())
+	f.timing(m.Options)
+	return &service.RunStep{Step: step, Job: retryAll(f.Object())}, nil
+}
+
+// retryAll removes no_retry: the SDK waits for the response to the last retry.
+func retryAll(fields rawjson.Value) rawjson.Value {
+	var members []rawjson.Member
+	for _, m := range rawjson.Members(fields) {
+		if m.Name != "no_retry" {
+			members = append(members, m)
+		}
+	}
+	return rawjson.Object(members)
+}
+
+// callOf returns what is shown of a call's request.
+func callOf(m *message) []byte {
+	body, _ := json.Marshal(map[string]any{"callUrl": m.to.url, "callMethod": strings.ToUpper(m.Method), "callHeaders": m.Header})
+	return body
+}
+
+// ofRun returns the fields of a callback with what its run carries: the headers that the
+// trigger forwards, but for the protocol's, and how the run's messages are retried.
+func ofRun(run *workflow.Run, callback rawjson.Value) rawjson.Value {
+	header := job.HeaderOf(rawjson.Get(run.Template, "headers"))
+	header.Del(protocolHeader)
+	header.Del("Content-Type")
+	maps.Copy(header, job.HeaderOf(rawjson.Get(callback, "headers")))
+	var f rawjson.Fields
+	for _, m := range rawjson.Members(callback) {
+		switch m.Name {
+		case "headers", "retries", "retry_delay", "backoff", "no_retry", "timeout", "limits":
+		default:
+			f.Add(m.Name, m.Value)
+		}
+	}
+	f.Add("headers", headersOf(header))
+	for _, m := range rawjson.Members(run.Template) {
+		switch m.Name {
+		case "retries", "retry_delay", "backoff", "no_retry", "timeout", "limits":
+			f.Add(m.Name, m.Value)
+		}
+	}
+	return f.Object()
+}
+
+// startRun starts the run of a message, or returns the first message of the one that has
+// its id.
+func (c *call) startRun(m *message) (published, error) {
+	if m.Workflow.Invoke {
+		return published{}, bad("this function of workflows is not served here: invoke")
+	}
+	started, err := c.start(m)
+	if err != nil {
+		return published{}, err
+	}
+	results, err := c.api.Service.StartRuns(c.Request.Context(), c.Owner, []service.RunStart{*started})
+	if err != nil {
+		return published{}, err
+	}
+	if results[0].Number > 0 {
+		c.ForeignCall.Created(results[0].Number)
+	}
+	return published{MessageID: messageIDOf(results[0].Message), URL: m.to.url, Deduplicated: results[0].Duplicate}, nil
+}
+
+// start returns the run that a message starts.
+func (c *call) start(m *message) (*service.RunStart, error) {
+	url := m.Workflow.URL
+	if url == "" {
+		url = m.to.url
+	}
+	if len(url) > workflow.MaxURL || len(m.to.url) > workflow.MaxURL {
+		return nil, bad("the URL of a workflow must have up to " + strconv.Itoa(workflow.MaxURL) + " bytes")
+	}
+	if m.Workflow.SDK != "" && m.Workflow.SDK != protocolVersion {
+		return nil, bad("the version " + strconv.Quote(m.Workflow.SDK) + " of the workflow protocol is not served here, but version " + protocolVersion)
+	}
+	ip := c.callerIP()
+	run := &workflow.Run{
+		ID: m.Workflow.RunID, URL: url, FlowControl: m.FlowControl, CallerIP: ip, Lazy: m.Workflow.Lazy,
+	}
+	if m.Labels != nil {
+		var f rawjson.Fields
+		f.Texts("labels", m.Labels)
+		run.Labels = f[0].Value
+	}
+	if m.Failure == nil {
+		m.Failure = failureOf(m, url)
+	}
+	m.Header.Set(runIDHeader, run.ID)
+	m.Header.Set(runURLHeader, url)
+	if m.Header.Get(protocolHeader) == "" {
+		m.Header.Set(protocolHeader, protocolVersion)
+	}
+	if m.Header.Get("Content-Type") == "" {
+		m.Header.Set("Content-Type", "application/json")
+	}
+	payload, body := m.body, m.body
+	m.body, m.Method, m.Callback = nil, "", nil
+	defer func() { m.body = body }()
+	f := fields{make(rawjson.Fields, 0, 16)}
+	m.to.add(&f)
+	m.describe(&f, ip)
+	run.Template = f.Object()
+	var timing fields
+	timing.timing(m.Options)
+	return &service.RunStart{Run: run, Payload: payload, Timing: timing.Fields}, nil
+}
+
+// failureOf returns the fields of the message that reports a failure to the workflow's own
+// route, which calls its failure function.
+func failureOf(m *message, url string) rawjson.Value {
+	o := &Options{Retries: m.Retries, RetryDelay: m.RetryDelay, Header: m.Header.Clone()}
+	o.Header.Del(protocolHeader)
+	o.Header.Set("Content-Type", "application/json")
+	o.Header.Set("Upstash-Workflow-Is-Failure", "true")
+	o.Header.Set("Upstash-Workflow-Failure-Callback", "true")
+	(&WorkflowOptions{RunID: m.Workflow.RunID, URL: url, CallType: "failureCall"}).addTo(o.Header)
+	var f fields
+	f.Text("url", url)
+	f.request(o)
+	return f.Object()
+}
+
+// newRunID returns the id of a run whose client has not chosen one.
+func newRunID() string { return "wfr_" + strings.ToLower(rand.Text()) }
+
+// triggered is a run that was started.
+type triggered struct {
+	RunID        string `json:"workflowRunId"`
+	CreatedAt    int64  `json:"workflowCreatedAt"`
+	Deduplicated bool   `json:"deduplicated,omitempty"`
+}
+
+// trigger starts a run of the workflow at a URL.
+func (c *call) trigger() error {
+	m, err := c.read(c.values[0])
+	if err != nil {
+		return err
+	}
+	result, err := c.triggerOne(m)
+	if err != nil {
+		return err
+	}
+	return c.write(result)
+}
+
+func (c *call) triggerOne(m *message) (*triggered, error) {
+	if m.to.url == "" {
+		return nil, bad("a workflow is triggered by its URL, which must begin with https:// or http://")
+	}
+	if m.Workflow.RunID == "" {
+		m.Workflow.RunID = newRunID()
+	}
+	m.Workflow.Init, m.Workflow.Lazy = true, true // all SDKs of the protocol read the steps themselves
+	if err := c.define(m.Options); err != nil {
+		return nil, err
+	}
+	result, err := c.startRun(m)
+	if err != nil {
+		return nil, err
+	}
+	run, err := c.api.Service.Run(c.Request.Context(), c.Owner, m.Workflow.RunID)
+	if err != nil {
+		return nil, err
+	}
+	return &triggered{run.ID, run.CreatedAt.UnixMilli(), result.Deduplicated}, nil
+}
+
+// batchTrigger starts several runs. An item that can't be started ends the call: those
+// before it are started.
+func (c *call) batchTrigger() error {
+	items, err := c.readBatch()
+	if err != nil {
+		return err
+	}
+	messages := make([]*message, len(items))
+	for i := range items {
+		if messages[i], err = readItem(&items[i]); err != nil {
+			return err
+		}
+	}
+	results := make([]*triggered, len(items))
+	for i, m := range messages {
+		if results[i], err = c.triggerOne(m); err != nil {
+			return err
+		}
+	}
+	return c.write(results)
+}
+
+// stepPage is how many records of a run are read at once.
+const stepPage = 1000
+
+// getRun returns the steps of a run as the SDK reads them. It returns a NotFound fault for
+// a run that has ended: the SDK takes a message of it for settled then.
+func (c *call) getRun() error {
+	ctx, id := c.Request.Context(), c.values[0]
+	run, err := c.api.Service.Run(ctx, c.Owner, id)
+	if err != nil {
+		return err
+	}
+	if !run.State.Live() {
+		return fault.New(fault.NotFound, "workflow run "+id+" has ended: it is "+run.State.String())
+	}
+	leave, err := c.EnterParsing(workflow.ListSize(run.Rows, run.Bytes))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	var all []*workflow.Step
+	for from := 0; ; {
+		page, err := c.api.Service.RunSteps(ctx, c.Owner, id, from, stepPage, workflow.MaxRunBytes)
+		if err != nil {
+			return err
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, s := range page {
+			if from = s.Position + 1; s.Kind <= workflow.Result {
+				all = append(all, s)
+			}
+		}
+	}
+	return c.writeRaw(workflow.AppendSteps(nil, all))
+}
+
+// endRun ends a run: with the result that its route returned, or by cancelling it.
+func (c *call) endRun() error {
+	ctx, id := c.Request.Context(), c.values[0]
+	switch cancel := c.Request.URL.Query().Get("cancel"); cancel {
+	case "false":
+		result, err := c.ReadAll(workflow.MaxStepBytes)
+		if err != nil {
+			return err
+		}
+		if err := c.api.Service.FinishRun(ctx, c.Owner, id, result); err != nil {
+			return err
+		}
+	case "true", "":
+		if _, err := c.api.Service.Run(ctx, c.Owner, id); err != nil {
+			return err
+		}
+		if _, err := c.api.Service.CancelRun(ctx, c.Owner, id); err != nil {
+			return err
+		}
+	default:
+		return bad("cancel must be true or false")
+	}
+	return c.done()
+}

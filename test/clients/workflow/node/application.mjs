@@ -1,0 +1,167 @@
+// Applications with workflows: each is served by a plain Node.js server and by one with Hono.
+import {createServer} from 'node:http';
+import {serve as listen} from '@hono/node-server';
+import {Hono} from 'hono';
+import {serve, WorkflowNonRetryableError} from '@upstash/workflow';
+import {serve as serveHono} from '@upstash/workflow/hono';
+
+/** effects counts what the steps have done, by run and name. */
+export const effects = new Map();
+const done = (context, name) => {
+  const key = `${context.workflowRunId} ${name}`;
+  effects.set(key, (effects.get(key) ?? 0) + 1);
+};
+/** ended has what runs ended with, by id: {result}, or {failure} as the failure function got it. */
+export const ended = new Map();
+
+let third, closed; // the addresses of the third party, and of one that is closed
+
+/** workflows are the route functions by path. */
+const workflows = {
+  sequential: async (context) => {
+    const one = await context.run('one', () => (done(context, 'one'), {n: context.requestPayload.n + 1}));
+    const two = await context.run('two', () => (done(context, 'two'), [one.n, 'zwei', context.headers.get('x-mine')]));
+    await context.run('nothing', () => void done(context, 'nothing'));
+    return {two, created: context.workflowRunCreatedAt, labels: context.labels};
+  },
+  parallel: async (context) => {
+    const before = await context.run('before', () => 1);
+    const all = await Promise.all([
+      context.run('a', () => (done(context, 'a'), before + 1)),
+      context.run('b', () => (done(context, 'b'), before + 2)),
+      context.sleep('nap', 1),
+      context.call('c', {url: `${third}/json`, method: 'POST', body: {from: 'c'}}),
+    ]);
+    const after = await context.run('after', () => (done(context, 'after'), 'end'));
+    return [all[0], all[1], all[3].body, after];
+  },
+  sleep: async (context) => {
+    const from = await context.run('from', () => Date.now());
+    await context.sleep('a second', '1s');
+    const between = await context.run('between', () => Date.now());
+    await context.sleepUntil('until', new Date(between + 1000));
+    return [between - from, Date.now() - between];
+  },
+  call: async (context) => {
+    const good = await context.call('good', {url: `${third}/json`, method: 'PUT', body: {a: 'ä'}, headers: {'x-to': 'third'}});
+    const bad = await context.call('bad', {url: `${third}/bad`, retries: 1, retryDelay: '10'});
+    const gone = await context.call('gone', {url: closed});
+    return {good, bad: {status: bad.status, body: bad.body}, gone: gone.status};
+  },
+  retried: async (context) => {
+    const first = await context.run('flaky', () => {
+      done(context, 'flaky');
+      if (context.retried < 2) throw new Error('not yet');
+      return context.retried;
+    });
+    return first;
+  },
+  failing: async (context) => {
+    await context.run('fine', () => done(context, 'fine'));
+    await context.run('broken', () => {
+      throw new Error('broken on purpose');
+    });
+  },
+  refused: async (context) => {
+    await context.run('final', () => {
+      done(context, 'final');
+      throw new WorkflowNonRetryableError('never again');
+    });
+  },
+  cancelling: async (context) => {
+    await context.run('once', () => done(context, 'once'));
+    await context.cancel();
+  },
+  napping: async (context) => {
+    await context.sleep('long', '30d');
+  },
+  large: async (context) => {
+    let total = 0;
+    for (let i = 0; i < 6; i++) total += (await context.run(`part ${i}`, () => 'x'.repeat(60_000))).length;
+    return total;
+  },
+  many: async (context) => {
+    let n = 0;
+    for (let i = 0; i < context.requestPayload.steps; i++) n = await context.run(`step ${i}`, () => i + 1);
+    return n;
+  },
+  killed: async (context) => {
+    const runs = [];
+    for (let i = 0; i < 5; i++) runs.push(await context.run(`step ${i}`, () => (done(context, `step ${i}`), i)));
+    await context.sleep('nap', 1);
+    const more = await Promise.all([5, 6, 7].map((i) => context.run(`step ${i}`, () => (done(context, `step ${i}`), i))));
+    return [...runs, ...more];
+  },
+};
+
+const options = {
+  failureFunction: async ({context, failStatus, failResponse}) => {
+    ended.set(context.workflowRunId, {failure: {status: failStatus, response: failResponse, payload: context.requestPayload}});
+    return 'noted';
+  },
+};
+
+/** watched notes what a workflow returns. */
+const watched = (route) => async (context) => {
+  const result = await route(context);
+  ended.set(context.workflowRunId, {result});
+  return result;
+};
+
+/** plain starts a plain Node.js server, and returns its address and how to end it. */
+export async function plain(port = 0) {
+  const handlers = Object.fromEntries(Object.entries(workflows).map(([name, route]) => [`/${name}`, serve(watched(route), {...options}).handler]));
+  let base;
+  const server = createServer(async (incoming, response) => {
+    const parts = [];
+    for await (const part of incoming) parts.push(part);
+    const handle = handlers[new URL(incoming.url, base).pathname];
+    if (!handle) return response.writeHead(404).end();
+    const request = new Request(base + incoming.url, {method: incoming.method, headers: incoming.headers, body: Buffer.concat(parts)});
+    const result = await handle(request);
+    response.writeHead(result.status, Object.fromEntries(result.headers)).end(await result.text());
+  });
+  await new Promise((listening) => server.listen(port, '127.0.0.1', listening));
+  base = `http://127.0.0.1:${server.address().port}`;
+  return {base, close: () => (server.closeAllConnections(), server.close())};
+}
+
+/** hono starts the same with Hono. */
+export async function hono() {
+  const app = new Hono();
+  for (const [name, route] of Object.entries(workflows)) app.post(`/${name}`, serveHono(watched(route), {...options, env: process.env}));
+  return new Promise((started) => {
+    const server = listen({fetch: app.fetch, port: 0, hostname: '127.0.0.1'}, (info) => {
+      started({base: `http://127.0.0.1:${info.port}`, close: () => (server.closeAllConnections(), server.close())});
+    });
+  });
+}
+
+/** thirdParty starts what context.call calls, and returns what it got. */
+export async function thirdParty() {
+  const got = [];
+  const server = createServer(async (incoming, response) => {
+    const parts = [];
+    for await (const part of incoming) parts.push(part);
+    got.push({url: incoming.url, method: incoming.method, headers: incoming.headers, body: Buffer.concat(parts).toString()});
+    if (incoming.url === '/bad') return response.writeHead(500, {'content-type': 'text/plain'}).end('schlecht');
+    response.writeHead(200, {'content-type': 'application/json'}).end(JSON.stringify({echo: JSON.parse(got.at(-1).body), text: 'größe'}));
+  });
+  const gone = createServer();
+  await new Promise((listening) => gone.listen(0, '127.0.0.1', listening));
+  closed = `http://127.0.0.1:${gone.address().port}/`;
+  gone.close();
+  await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
+  third = `http://127.0.0.1:${server.address().port}`;
+  return {got, close: () => (server.closeAllConnections(), server.close())};
+}
+
+/** until waits until a condition gives something. */
+export async function until(condition, what) {
+  for (let waited = 0; waited < 40_000; waited += 20) {
+    const found = await condition();
+    if (found) return found;
+    await new Promise((later) => setTimeout(later, 20));
+  }
+  throw new Error(`waited in vain for ${what}`);
+}
