@@ -85,6 +85,14 @@ func (n *Node) mailInvitation() func(context.Context, job.Owner, mailaddress.Add
 	return n.consent.Invite
 }
 
+// mailLink returns what sends links to people; nil if the service sends no e-mails.
+func (n *Node) mailLink() auth.MailLink {
+	if n.consent == nil {
+		return nil
+	}
+	return n.consent.Link
+}
+
 // newAlerts makes what serves clients' calls about alerts.
 func (n *Node) newAlerts() *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{

@@ -31,6 +31,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/notify/smtp"
+	"github.com/punctual-dev/punctual/internal/oidc"
 	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/outbox"
@@ -72,8 +73,16 @@ type Config struct {
 	Retention      time.Duration // 0: for ever
 	Limits         quota.Defaults
 	Signup         auth.Signup // who may sign up in the dashboard
-	Version        string
-	Log            *slog.Logger
+	// OIDC is the provider that people may sign in at, and Provider says who may; nil for
+	// none. Now, roots and log are set by the node.
+	OIDC     *oidc.Config
+	Provider *auth.ProviderPolicy
+	// NoPasswords: nobody signs in by a password.
+	NoPasswords bool
+	// SessionMaxAge is the longest that anyone stays signed in; 0 for auth.SessionMax.
+	SessionMaxAge time.Duration
+	Version       string
+	Log           *slog.Logger
 	// Listening is called with the node's address once requests are served.
 	Listening func(address string)
 	// GoogleListening is called before that with the address of the Google-compatible
@@ -150,6 +159,7 @@ type Node struct {
 	operating  *operation.Worker
 	releasing  *release.Worker
 	people     *auth.People
+	provider   *oidc.Provider // nil if people sign in by passwords only
 	members    *auth.Members
 	server     *edge.Server
 	listener   net.Listener
@@ -241,6 +251,9 @@ func (n *Node) serve(until context.Context) error {
 	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
 	parts.Go(func() { n.watcher.Run(ctx) })
+	if n.provider != nil {
+		parts.Go(func() { n.provider.Run(ctx) })
+	}
 	if n.issuer != nil {
 		parts.Go(func() { n.issuer.Run(ctx) })
 	}
@@ -289,6 +302,9 @@ func (n *Node) close() error {
 	var err error
 	if n.service != nil {
 		n.service.Close()
+	}
+	if n.people != nil {
+		n.people.Close()
 	}
 	if n.quotas != nil {
 		n.quotas.Close()

@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/mcp"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/oidc"
 	"github.com/punctual-dev/punctual/internal/operation"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/release"
@@ -197,7 +198,15 @@ func (n *Node) newService() {
 	n.members = auth.NewMembers(auth.MembersConfig{
 		Store: n.store, Now: n.store.Now, PublicURL: c.PublicURL, Mail: n.mailInvitation(), Log: c.Log, Audit: n.audit,
 	})
-	n.people = auth.NewPeople(auth.PeopleConfig{Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit})
+	n.people = auth.NewPeople(auth.PeopleConfig{
+		Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Provider: c.Provider, NoPasswords: c.NoPasswords, SessionMaxAge: c.SessionMaxAge,
+		Mail: n.mailLink(), PublicURL: c.PublicURL, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit,
+	})
+	if c.OIDC != nil {
+		provider := *c.OIDC
+		provider.Roots, provider.Now, provider.Log = n.roots, n.store.Now, c.Log
+		n.provider = oidc.New(provider)
+	}
 }
 
 // newEdges makes what clients and operators reach: the API, the dashboard, and their
@@ -214,7 +223,7 @@ func (n *Node) newEdges() {
 		OperationsElsewhere: n.operations != nil,
 	})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
+		Service: n.service, People: n.people, Provider: n.provider, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
 		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})

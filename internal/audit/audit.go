@@ -14,13 +14,17 @@ import (
 
 // The events of entries.
 const (
-	SignedIn      = "signin.succeeded"
-	SignInFailed  = "signin.failed"
-	SignedOut     = "signout"
-	SessionEnded  = "session.ended"
-	KeyCreated    = "key.created"
-	KeyRevoked    = "key.revoked"
-	SecretRotated = "secret.rotated"
+	SignedIn     = "signin.succeeded"
+	SignInFailed = "signin.failed"
+	SignedOut    = "signout"
+	SessionEnded = "session.ended"
+	KeyCreated   = "key.created"
+	KeyRevoked   = "key.revoked"
+	// IdentityAdded: a person can sign in at an OpenID provider; IdentityRemoved: no longer.
+	IdentityAdded   = "identity.added"
+	IdentityRemoved = "identity.removed"
+	EmailConfirmed  = "email.confirmed"
+	SecretRotated   = "secret.rotated"
 	// TokenKeysRotated: the keys that sign tokens for receivers of the QStash API.
 	TokenKeysRotated = "token_keys.rotated"
 	// Secrets for header values.

@@ -93,7 +93,7 @@ func (p *People) useCode(ctx context.Context, person uuid.UUID, typed string) (l
 // after too many attempts.
 func (p *People) GiveCode(ctx context.Context, pending, code string, from Client) (token string, err error) {
 	s, err := p.Store.SessionFind(ctx, hashKey(pending), p.Now())
-	if err == nil && !s.Pending {
+	if err == nil && (!s.Pending || !p.accepts(s)) {
 		err = fault.NoSuch("sign-in")
 	}
 	if err != nil {
@@ -123,6 +123,7 @@ func (p *People) GiveCode(ctx context.Context, pending, code string, from Client
 	if left >= 0 {
 		p.audit(ctx, a, from.Address, audit.RecoveryUsed, strconv.Itoa(left)+" recovery codes are left")
 	}
+	from.Provider = s.Provider
 	return p.begin(ctx, a, from)
 }
 

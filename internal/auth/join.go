@@ -56,6 +56,9 @@ func (p *People) Invitation(ctx context.Context, code string) (*Invitation, erro
 // an Invalid fault if the password isn't or the email has a person already, and a TooMany
 // fault after too many attempts.
 func (p *People) Join(ctx context.Context, code, password string, from Client) (token string, err error) {
+	if p.NoPasswords {
+		return "", errNoPasswords
+	}
 	if err := p.signups.allow(network(from.Address), p.Now()); err != nil {
 		return "", err
 	}
@@ -93,7 +96,11 @@ func (p *People) Accept(ctx context.Context, v *Visit, code, address string) err
 
 // accept makes a person a member of an account, and returns its number.
 func (p *People) accept(ctx context.Context, code string, person *identity.Person, isNew bool, address string) (account int64, err error) {
-	member, err := p.Store.MemberAccept(ctx, &identity.Acceptance{Hash: joinHash(code), Person: person, New: isNew, At: p.Now()})
+	return p.acceptAs(ctx, &identity.Acceptance{Hash: joinHash(code), Person: person, New: isNew, At: p.Now()}, address)
+}
+
+func (p *People) acceptAs(ctx context.Context, acceptance *identity.Acceptance, address string) (account int64, err error) {
+	member, err := p.Store.MemberAccept(ctx, acceptance)
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
 		return 0, errNoInvitation
 	}
@@ -105,7 +112,7 @@ func (p *People) accept(ctx context.Context, code string, person *identity.Perso
 		return 0, err
 	}
 	p.Audit.Audit(ctx, audit.Entry{
-		Account: a.Owner, Actor: bySession(person.Email, address), Event: audit.MemberJoined, Detail: member.Email + ", role " + string(member.Role),
+		Account: a.Owner, Actor: bySession(acceptance.Person.Email, address), Event: audit.MemberJoined, Detail: member.Email + ", role " + string(member.Role),
 	})
 	return a.Number, nil
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"log/slog"
+	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,21 @@ type PeopleConfig struct {
 		store.People
 		store.Members
 		store.Sessions
+		store.Identities
+		store.MailTokens
 	}
 	Now    func() time.Time
 	Signup Signup
+	// Provider says who may sign in at the OpenID provider; nil if there is none.
+	Provider *ProviderPolicy
+	// NoPasswords: nobody can sign up or sign in by a password.
+	NoPasswords bool
+	// SessionMaxAge is the longest a session lasts, however often it is used; 0 for
+	// SessionMax.
+	SessionMaxAge time.Duration
+	// Mail sends links to people, and PublicURL is where they lead; nil for none.
+	Mail      MailLink
+	PublicURL *url.URL
 	// Pace is the unit to which response times are rounded up where they could
 	// reveal whether an email has an account; 0 means the default.
 	Pace time.Duration
@@ -42,7 +55,8 @@ type People struct {
 	// Sign-in attempts are counted by email and network; by email alone, against
 	// guesses from many networks; and by network, against guesses of many emails.
 	pairs, emails, networks *throttle
-	signups                 *throttle
+	signups, resets         *throttle
+	mailing                 *mailing
 	// Code attempts are counted by email and network, and by email alone.
 	codePairs, codes *throttle
 	// codeHomes are the pairs of email and network that entered a right code, as
@@ -58,10 +72,13 @@ func NewPeople(config PeopleConfig) *People {
 	if config.Pace == 0 {
 		config.Pace = 500 * time.Millisecond
 	}
+	if config.SessionMaxAge <= 0 {
+		config.SessionMaxAge = SessionMax
+	}
 	return &People{
 		PeopleConfig: config, hashes: newHasher(),
 		pairs: newThrottle(5, time.Minute), emails: newThrottle(50, 10*time.Second), networks: newThrottle(20, 5*time.Second),
-		signups: newThrottle(10, time.Minute), homes: newFamiliar(),
+		signups: newThrottle(10, time.Minute), resets: newThrottle(10, time.Minute), mailing: newMailing(), homes: newFamiliar(),
 		codePairs: newThrottle(5, time.Minute), codes: newThrottle(20, 2*time.Minute), codeHomes: newFamiliar(),
 	}
 }
@@ -71,10 +88,15 @@ func errCredentials() error {
 	return fault.New(fault.Unauthorized, "the email or the password is wrong")
 }
 
+var errNoPasswords = fault.New(fault.Forbidden, "nobody signs in by a password here; sign in at your organization's sign-in provider")
+
 // SignIn starts a session, or asks for the second factor. It returns an Unauthorized
 // fault if the email or the password is wrong, and a TooMany fault after too many
 // attempts.
 func (p *People) SignIn(ctx context.Context, email, password string, from Client) (in SignedIn, err error) {
+	if p.NoPasswords {
+		return in, errNoPasswords
+	}
 	address, typed := from.Address, email
 	email = NormalEmail(email)
 	if err := p.attempt(email, address); err != nil {
@@ -95,6 +117,9 @@ func (p *People) SignIn(ctx context.Context, email, password string, from Client
 		return in, err
 	}
 	p.pairs.forget(pair(email, address))
+	if err := p.mustConfirm(ctx, person); err != nil {
+		return in, err
+	}
 	if HasTOTP(person) {
 		in.NeedsCode = true
 		in.Token, err = p.insertSession(ctx, person, person.Home.Number, from, codeWithin, true)
@@ -211,7 +236,7 @@ func (p *People) ChangePassword(ctx context.Context, v *Visit, old, password str
 	return nil
 }
 
-// Delete deletes the account that an owner visits, if the password is right, and the
+// Delete deletes the account that an owner visits, if confirmVisit permits, and the
 // code of the second factor if there is one. Its keys and sessions stop working at once;
 // its records are removed in the background.
 func (p *People) Delete(ctx context.Context, v *Visit, password, code, address string) error {
@@ -219,7 +244,7 @@ func (p *People) Delete(ctx context.Context, v *Visit, password, code, address s
 		return err
 	}
 	a := v.Account
-	if err := p.confirm(ctx, v.Person, password, address, "#/password"); err != nil {
+	if err := p.confirmVisit(ctx, v, password, address); err != nil {
 		return err
 	}
 	current, err := p.Store.PersonOf(ctx, v.Person.ID) // the factor may have just been enabled

@@ -17,7 +17,8 @@ import (
 const (
 	// SessionLasts is how long a session lasts after it was last used.
 	SessionLasts = 14 * 24 * time.Hour
-	// SessionMax is the longest a session lasts, however often it is used.
+	// SessionMax is the longest a session lasts unless something else is configured,
+	// however often it is used.
 	SessionMax = 90 * 24 * time.Hour
 )
 
@@ -31,6 +32,8 @@ const maxAgent = 300
 type Client struct {
 	Address string // IP address
 	Agent   string // the User-Agent
+	// Provider is the provider's session; zero for a sign-in by password.
+	Provider identity.ProviderSession
 }
 
 // SignedIn is the result of signing in with the right password.
@@ -71,9 +74,13 @@ func (p *People) begin(ctx context.Context, person *identity.Person, from Client
 			}
 		}
 	}
-	token, err = p.insertSession(ctx, person, owner.Number, from, SessionLasts, false)
+	token, err = p.insertSession(ctx, person, owner.Number, from, min(SessionLasts, p.SessionMaxAge), false)
 	if err == nil {
-		p.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: bySession(person.Email, from.Address), Event: audit.SignedIn, Detail: Browser(from.Agent)})
+		detail := Browser(from.Agent)
+		if from.Provider.Issuer != "" {
+			detail += ", at " + from.Provider.Issuer
+		}
+		p.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: bySession(person.Email, from.Address), Event: audit.SignedIn, Detail: detail})
 	}
 	return token, err
 }
@@ -83,7 +90,7 @@ func (p *People) insertSession(ctx context.Context, person *identity.Person, acc
 	token = newToken("")
 	err = p.Store.SessionInsert(ctx, &identity.Session{
 		Hash: hashKey(token), Account: account, Person: person.ID, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(lasts),
-		Address: from.Address, Agent: shorten(from.Agent), Pending: pending,
+		Address: from.Address, Agent: shorten(from.Agent), Provider: from.Provider, Pending: pending,
 	})
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
 		err = errCredentials() // the account was just deleted
@@ -103,7 +110,7 @@ func shorten(agent string) string {
 func (p *People) Session(ctx context.Context, token string) (*Visit, error) {
 	now := p.Now()
 	s, err := p.Store.SessionFind(ctx, hashKey(token), now)
-	if err == nil && !s.Pending && now.Sub(s.CreatedAt) < SessionMax {
+	if err == nil && !s.Pending && now.Sub(s.CreatedAt) < p.SessionMaxAge && p.accepts(s) {
 		var v *Visit
 		if v, err = p.visit(ctx, s); err == nil && v.Role != "" && v.Account.DeletedAt.IsZero() {
 			p.seen(ctx, s, now)
@@ -114,6 +121,14 @@ func (p *People) Session(ctx context.Context, token string) (*Visit, error) {
 		err = fault.New(fault.Unauthorized, "you are not signed in any more")
 	}
 	return nil, err
+}
+
+// accepts reports whether people can still sign in as they have for a session.
+func (p *People) accepts(s *identity.Session) bool {
+	if s.Provider.Issuer == "" {
+		return !p.NoPasswords
+	}
+	return p.Provider != nil && s.Provider.Issuer == p.Provider.Issuer
 }
 
 func (p *People) visit(ctx context.Context, s *identity.Session) (v *Visit, err error) {
@@ -158,7 +173,7 @@ func (p *People) seen(ctx context.Context, s *identity.Session, now time.Time) {
 		return
 	}
 	s.SeenAt, s.ExpiresAt = now, now.Add(SessionLasts)
-	if end := s.CreatedAt.Add(SessionMax); s.ExpiresAt.After(end) {
+	if end := s.CreatedAt.Add(p.SessionMaxAge); s.ExpiresAt.After(end) {
 		s.ExpiresAt = end
 	}
 	if err := p.Store.SessionSeen(ctx, s.Hash, s.SeenAt, s.ExpiresAt); err != nil && ctx.Err() == nil {

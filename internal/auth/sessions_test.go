@@ -195,3 +195,24 @@ func TestTOTP_ActionsAreAudited(t *testing.T) {
 		t.Errorf("the service's is\n%s", got)
 	}
 }
+
+func TestASessionEndsAfterItsMaximumAge(t *testing.T) {
+	w := newTown(t, SignupFirst)
+	_, _, token := w.citizen("ann@example.com")
+	w.SessionMaxAge = time.Hour
+	w.pass(time.Hour - time.Second)
+	_, err := w.Session(t.Context(), token)
+	w.wantCode("a second before the end", err, 0)
+	w.pass(time.Second)
+	_, err = w.Session(t.Context(), token)
+	w.wantCode("one that began before it was configured", err, fault.Unauthorized)
+	again, err := w.signIn("ann@example.com", password, home)
+	w.wantCode("signing in", err, 0)
+	if v, err := w.Session(t.Context(), again); err != nil || !v.Session.ExpiresAt.Equal(w.now.Add(time.Hour)) {
+		t.Errorf("the session is %+v, %v", v, err)
+	}
+	// Sessions of a way to sign in that is switched off end.
+	w.NoPasswords = true
+	_, err = w.Session(t.Context(), again)
+	w.wantCode("without passwords", err, fault.Unauthorized)
+}

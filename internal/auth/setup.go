@@ -28,7 +28,7 @@ type setup struct {
 // it if it is new. It returns "" if there is an account or sign-up is closed.
 func (p *People) SetupCode(ctx context.Context) (string, error) {
 	door, err := p.SignupPolicy(ctx)
-	if err != nil || !door.First || door.Signup == SignupClosed {
+	if err != nil || !door.First || p.NoPasswords || door.Signup == SignupClosed {
 		return "", err
 	}
 	p.setup.mu.Lock()

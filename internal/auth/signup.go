@@ -95,6 +95,9 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	if door.Signup == SignupClosed {
 		return "", fault.New(fault.Forbidden, "sign-up is closed; ask the operator of this service for an account")
 	}
+	if p.NoPasswords {
+		return "", errNoPasswords
+	}
 	if err := p.signups.allow(network(s.Address), p.Now()); err != nil {
 		return "", err
 	}
@@ -113,17 +116,23 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	if door.Signup == SignupOpen && !r.FirstOnly {
 		r.Account.Origin = identity.OriginOpen
 	}
+	stranger := door.Signup == SignupOpen && !r.FirstOnly
+	if stranger && p.Mails() {
+		r.EmailState = identity.EmailPending
+	}
 	if err = refuseTaken(ctx, p.Store, s.Email); err == nil {
 		err = p.Store.AccountRegister(ctx, r)
 	}
-	stranger := door.Signup == SignupOpen && !r.Account.Operator
 	switch {
 	case err == nil:
 		p.hasAccounts.Store(true)
 		person := &identity.Person{ID: r.Account.ID, Email: email, Home: r.Account.Owner}
 		p.audit(ctx, person, s.Address, audit.AccountCreated, r.Account.Email)
+		if stranger && p.Mails() {
+			p.sendConfirmation(ctx, person)
+		}
 		if !stranger {
-			return p.begin(ctx, person, Client{s.Address, s.Agent})
+			return p.begin(ctx, person, Client{Address: s.Address, Agent: s.Agent})
 		}
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else just signed up first, and sign-up is now closed")
@@ -133,6 +142,11 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	case !stranger:
 		return "", fault.Refuse([]fault.Problem{{Pointer: "#/email", Detail: "has an account already; sign in instead"}})
+	}
+	if err != nil {
+		if err := p.signUpAgain(ctx, email, hash); err != nil {
+			return "", err
+		}
 	}
 	// The duration must not reveal it either.
 	return "", p.evenDuration(ctx, start)

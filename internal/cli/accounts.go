@@ -27,15 +27,17 @@ type accountsCommand struct {
 	Show         accountsShow   `cmd:"" help:"Show an account with its signing secrets and keys."`
 	RotateSecret accountsRotate `cmd:"" help:"Create a signing secret. The old one still signs for 24 hours."`
 
-	SetPassword accountsPassword `cmd:"" help:"Set the password that a person signs in to the dashboard with."`
-	SetOperator accountsOperator `cmd:"" help:"Make an account an operator, or an ordinary one. Its owners see the sizes of all accounts in the dashboard."`
-	ResetTOTP   accountsTOTP     `cmd:"" name:"reset-totp" help:"Remove the second factor of a person who has lost it."`
-	Limit       accountsLimit    `cmd:"" help:"Set or show the limits of one account, which override those of the service."`
-	Suspend     accountsSuspend  `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, and its owner can't change anything."`
-	Resume      accountsResume   `cmd:"" help:"Resume a suspended account. Jobs that became due in the meantime run at once."`
-	Members     accountsMembers  `cmd:"" help:"Show who belongs to an account, with their roles, and who is invited."`
-	Audit       accountsAudit    `cmd:"" help:"Show the audit log of an account, or of the service."`
-	Delete      accountsDelete   `cmd:"" help:"Delete an account with all its records."`
+	SetPassword  accountsPassword     `cmd:"" help:"Set the password that a person signs in to the dashboard with."`
+	SetOperator  accountsOperator     `cmd:"" help:"Make an account an operator, or an ordinary one. Its owners see the sizes of all accounts in the dashboard."`
+	ResetTOTP    accountsTOTP         `cmd:"" name:"reset-totp" help:"Remove the second factor of a person who has lost it."`
+	ConfirmEmail accountsConfirmEmail `cmd:"" help:"Record that a person owns their email address, so that they can sign in, also at the sign-in provider."`
+	ResetSignIn  accountsResetSignIn  `cmd:"" help:"Forget who a person is at the sign-in provider, and end their sessions from there."`
+	Limit        accountsLimit        `cmd:"" help:"Set or show the limits of one account, which override those of the service."`
+	Suspend      accountsSuspend      `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, and its owner can't change anything."`
+	Resume       accountsResume       `cmd:"" help:"Resume a suspended account. Jobs that became due in the meantime run at once."`
+	Members      accountsMembers      `cmd:"" help:"Show who belongs to an account, with their roles, and who is invited."`
+	Audit        accountsAudit        `cmd:"" help:"Show the audit log of an account, or of the service."`
+	Delete       accountsDelete       `cmd:"" help:"Delete an account with all its records."`
 }
 
 type keysCommand struct {

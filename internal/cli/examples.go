@@ -22,6 +22,8 @@ var examples = map[string]string{
 	"accounts limit":         "punctual accounts limit ann@example.com --max-pending 10000 --rate-limit 50",
 	"accounts suspend":       "punctual accounts suspend ann@example.com --reason 'unpaid invoice'",
 	"accounts resume":        "punctual accounts resume ann@example.com",
+	"accounts confirm-email": "punctual accounts confirm-email ann@example.com",
+	"accounts reset-sign-in": "punctual accounts reset-sign-in ann@example.com",
 	"accounts members":       "punctual accounts members alex@example.com",
 	"accounts audit":         "punctual accounts audit ann@example.com --limit 20",
 	"accounts delete":        "punctual accounts delete ann@example.com --yes",

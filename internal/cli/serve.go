@@ -38,6 +38,7 @@ type serveCommand struct {
 	MaxSchedules       count  `setting:"" placeholder:"N" help:"Schedules for each account, including disabled ones; 0 means no limit. Default: no limit, but 20 for the public key's account."`
 	MaxStored          size   `setting:"" placeholder:"SIZE" help:"Space that each account's records may use (100MB, 2GiB); 0 means no limit. Default: no limit, but 100MB for the public key's account."`
 	PublicPunctuality  bool   `setting:"" type:"switch" help:"Show everyone how late the jobs of all accounts began, at /api/punctuality and /punctuality, without a key. Default: only callers with a key and people who are signed in."`
+	signInFlags
 	mailFlags
 	edgeFlags
 	googleFlags
@@ -73,7 +74,7 @@ func (c *serveCommand) Run(env *environment) error {
 	log := logger(env.errOut, c.LogLevel, c.LogFormat)
 	limitMemory(log)
 	here := c.PublicURL.String()
-	return app.Run(env.ctx, app.Config{
+	config := app.Config{
 		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
@@ -95,7 +96,11 @@ func (c *serveCommand) Run(env *environment) error {
 		SetupCode: func(code string) {
 			_, _ = fmt.Fprintf(env.out, "there is no account yet; the first person signs up at %s/sign-up with the setup code %s\n", here, code)
 		},
-	})
+	}
+	if err := c.provider(&config); err != nil {
+		return err
+	}
+	return app.Run(env.ctx, config)
 }
 
 func (c *serveCommand) limits() quota.Defaults {

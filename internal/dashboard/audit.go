@@ -63,6 +63,7 @@ func (s *Server) showAudit(c *call, account int64, d *view.AuditLog) error {
 
 var auditEvents = map[string]string{
 	audit.SignedIn: "Signed in", audit.SignInFailed: "Sign-in failed", audit.SignedOut: "Signed out", audit.SessionEnded: "Session ended",
+	audit.IdentityAdded: "Sign-in provider connected", audit.IdentityRemoved: "Sign-in provider disconnected", audit.EmailConfirmed: "Email confirmed",
 	audit.KeyCreated: "Key created", audit.KeyRevoked: "Key revoked", audit.SecretRotated: "Signing secret rotated", audit.TokenKeysRotated: "Token keys rotated",
 	audit.HeaderSecretCreated: "Secret created", audit.HeaderSecretChanged: "Secret changed", audit.HeaderSecretDeleted: "Secret deleted",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",

@@ -157,7 +157,10 @@ func (s *Server) showInvitation(c *call, status int, refusal error) error {
 	if err != nil {
 		return err
 	}
-	d := &view.Invitation{Email: i.Email, Role: string(i.Role), Account: i.Account, Known: i.Known, Err: refusal, Path: auth.JoinPath + code}
+	d := &view.Invitation{
+		Provider: s.providerHref(auth.JoinPath + code), NoPasswords: s.People.NoPasswords,
+		Email: i.Email, Role: string(i.Role), Account: i.Account, Known: i.Known, Err: refusal, Path: auth.JoinPath + code,
+	}
 	if c.visit != nil {
 		d.SignedIn = c.visit.Person.Email
 	}

@@ -56,6 +56,8 @@ func allRoutes() []route {
 		assetRoutes,
 		homeRoutes,
 		signInRoutes,
+		providerRoutes,
+		recoverRoutes,
 		settingsRoutes,
 		memberRoutes,
 		joinRoutes,

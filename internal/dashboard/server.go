@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/eventstream"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/oidc"
 	"github.com/punctual-dev/punctual/internal/quota"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -29,9 +30,11 @@ import (
 
 // Config of a Server.
 type Config struct {
-	Service    *service.Service
-	People     *auth.People
-	Members    *auth.Members
+	Service *service.Service
+	People  *auth.People
+	Members *auth.Members
+	// Provider is where people sign in other than by a password; nil for nowhere.
+	Provider   *oidc.Provider
 	Auth       *auth.Authenticator
 	Secrets    *secret.Vault
 	Alerts     *service.Alerts

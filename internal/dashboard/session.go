@@ -114,7 +114,7 @@ func (s *Server) askToSignIn(c *call) error {
 		return err
 	}
 	to := "/sign-in"
-	if policy.First && policy.Signup != auth.SignupClosed {
+	if policy.First && !s.People.NoPasswords && policy.Signup != auth.SignupClosed {
 		to = "/sign-up"
 	} else if readsOnly(c.r) && c.r.URL.Path != "/" && c.r.Header.Get("HX-Request") == "" {
 		to += "?to=" + url.QueryEscape(c.r.URL.RequestURI())

@@ -43,7 +43,9 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 		return nil, err
 	}
 	d := &view.Settings{
-		Admin: c.may(identity.RoleAdmin), Owner: c.may(identity.RoleOwner), Person: person.Email, Role: string(c.viewer.role), HasPassword: person.Password != "",
+		Admin: c.may(identity.RoleAdmin), Owner: c.may(identity.RoleOwner), Person: person.Email, Role: string(c.viewer.role), HasPassword: person.Password != "" && !s.People.NoPasswords,
+		Provider: c.session.Provider.Issuer, SessionMaxAge: s.People.SessionMaxAge,
+		EmailConfirmed: person.EmailState == identity.EmailConfirmed, CanConfirm: s.People.Mails() && person.EmailState != identity.EmailConfirmed && person.Password != "",
 		ID: account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
 		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(person), Retention: "For ever",
 	}

@@ -40,6 +40,7 @@ func (s *Server) readPolicy(c *call, e *view.SignIn) error {
 	if err != nil {
 		return err
 	}
+	e.Provider, e.NoPasswords, e.Mails = s.providerHref(e.To), s.People.NoPasswords, s.People.Mails()
 	e.First, e.Closed, e.ByInvite = policy.First, policy.Signup == auth.SignupClosed, policy.Signup == auth.SignupInvite
 	return nil
 }
@@ -57,6 +58,9 @@ func (s *Server) signUp(c *call) error {
 		return s.begin(c, token, "/welcome")
 	}
 	e.Notice = "Sign in now with your email and password."
+	if s.People.Mails() {
+		e.Notice = "A link was sent to your email address. Open it to confirm the address, then sign in. It works for a day."
+	}
 	return s.showSignIn(c, http.StatusOK, e)
 }
 
@@ -67,6 +71,9 @@ func (s *Server) signInPage(c *call) error {
 	e := &view.SignIn{To: local(c.param("to"))}
 	if c.param("done") == "deleted" {
 		e.Notice = "The account is deleted. Its keys no longer work, and its records are being deleted."
+	}
+	if c.param("done") == "reset" {
+		e.Notice = "The password is set, and you are signed out everywhere. Sign in with it now."
 	}
 	return s.showSignIn(c, http.StatusOK, e)
 }
@@ -160,6 +167,7 @@ func (s *Server) signOut(c *call) error {
 	c.setCookie(sessionCookie, "", 0)
 	c.setCookie(keyCookie, "", 0)
 	c.setCookie(pendingCookie, "", 0)
+	c.setCookie(flowCookie, "", 0)
 	http.Redirect(c, c.r, "/sign-in", http.StatusSeeOther)
 	return nil
 }

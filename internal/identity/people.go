@@ -37,10 +37,24 @@ type Person struct {
 	CreatedAt time.Time
 	Password  string // the password's hash, as auth writes it; "" when there is none
 	TOTP      *TOTP  // the second factor; nil when there is none
+	// EmailState is what is known of the email.
+	EmailState EmailState
+	// Identities are how OpenID providers know the person.
+	Identities []Identity
 	// Home is the person's oldest account. Its audit log has what concerns the
 	// person's credentials. Zero if they belong to none any more.
 	Home job.Owner
 }
+
+// EmailState is what is known of a person's email. It is stored.
+type EmailState int
+
+// The states of emails.
+const (
+	EmailUnknown   EmailState = 0 // nobody has confirmed it, and nobody has to
+	EmailPending   EmailState = 1 // it must be confirmed before the person signs in
+	EmailConfirmed EmailState = 2 // by a link that was sent there, or by an OpenID provider
+)
 
 // Member is a person in an account, or an invitation to become one.
 type Member struct {
@@ -93,5 +107,7 @@ type Acceptance struct {
 	// Person accepts; one that isn't stored yet is stored if New is set.
 	Person *Person
 	New    bool
-	At     time.Time
+	// Identity is stored with a new person; nil for none.
+	Identity *Identity
+	At       time.Time
 }

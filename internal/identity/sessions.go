@@ -16,6 +16,8 @@ type Session struct {
 	ExpiresAt time.Time
 	Address   string // the client's network address when the session began
 	Agent     string // the client's User-Agent then, shortened
+	// Provider is where the person signed in; zero for a password.
+	Provider ProviderSession
 	// Pending is set after the password was correct, until the second factor is
 	// given.
 	Pending bool
@@ -61,6 +63,10 @@ type Invite struct {
 type Registration struct {
 	Account  *Account
 	Password string // the hash of the person's password
+	// EmailState is that of the person's email.
+	EmailState EmailState
+	// Identity is how an OpenID provider knows the person; nil for none. Its Person is set.
+	Identity *Identity
 	// Uncounted is the email of an account that does not count as the first.
 	Uncounted string
 	// FirstOnly returns a Forbidden fault if there is an account already; else

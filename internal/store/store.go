@@ -28,6 +28,8 @@ type Store interface {
 	Blocking
 	People
 	Members
+	Identities
+	MailTokens
 	Sessions
 	Stats
 	Summaries

@@ -2071,7 +2071,8 @@ export interface AuditEntry {
   inserted_at: KeyTime;
   /**
    * What happened, such as `signin.succeeded`, `signin.failed`,
-   * `signout`, `session.ended`, `key.created`, `key.revoked`,
+   * `signout`, `session.ended`, `identity.added`,
+   * `identity.removed`, `email.confirmed`, `key.created`, `key.revoked`,
    * `secret.rotated`, `token_keys.rotated`, `header_secret.created`, `header_secret.changed`,
    * `header_secret.deleted`, `password.changed`, `password.failed`,
    * `totp.enabled`, `totp.disabled`, `totp.reset`,

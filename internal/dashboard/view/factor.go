@@ -12,6 +12,7 @@ type Factor struct {
 	On           bool
 	ConfirmedAt  time.Time
 	RecoveryLeft int // recovery codes that were not used
+	HasPassword  bool
 	// Enrolling is set while the second factor waits for its confirmation.
 	Enrolling   bool
 	QR          *QRCode

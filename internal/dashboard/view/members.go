@@ -30,9 +30,12 @@ type Member struct {
 // Invitation is the page that the link of an invitation leads to.
 type Invitation struct {
 	Email, Role, Account, Path string
-	Known                      bool   // the email has a person, who signs in
-	SignedIn                   string // the email of who is signed in; "" for nobody
-	Err                        error  // why the form was refused
+	// Provider is the address that begins a sign-in at the provider; "" without one.
+	Provider    string
+	NoPasswords bool   // nobody signs in by a password
+	Known       bool   // the email has a person, who signs in
+	SignedIn    string // the email of who is signed in; "" for nobody
+	Err         error  // why the form was refused
 }
 
 // asSignIn returns the form's problem as the pages for signing in show it.

@@ -8,9 +8,13 @@ import (
 
 // Settings is the page of an account's settings.
 type Settings struct {
-	Admin, Owner bool   // what the viewer may do
-	Person, Role string // the viewer's email and role
-	HasPassword  bool
+	Admin, Owner               bool   // what the viewer may do
+	Person, Role               string // the viewer's email and role
+	HasPassword                bool
+	Provider                   string // the issuer where the person has signed in; "" for a password
+	EmailConfirmed, CanConfirm bool   // whether the viewer's email is confirmed, or a link can be sent
+	// SessionMaxAge is how long a session lasts at most.
+	SessionMaxAge time.Duration
 
 	ID, Email  string
 	CreatedAt  time.Time
@@ -35,6 +39,15 @@ type Settings struct {
 	Retention string // how long final jobs are kept
 
 	Refusal
+}
+
+// sessionsEnd says when sessions end.
+func (d *Settings) sessionsEnd() string {
+	const unused = 14 * 24 * time.Hour
+	if d.SessionMaxAge <= unused {
+		return "Where you are signed in. A session ends " + ui.Period(d.SessionMaxAge) + " after its start."
+	}
+	return "Where you are signed in. A session ends 14 days after its last use, and " + ui.Period(d.SessionMaxAge) + " after its start at the latest."
 }
 
 // Key is an API key without its secret.

@@ -14,15 +14,19 @@ import (
 type SignIn struct {
 	// First is set while there is no account: who signs up needs a setup code
 	// and becomes the operator.
-	First    bool
-	Closed   bool // nobody can sign up
-	ByInvite bool // who signs up needs an invite
-	Email    string
-	Invite   string
-	Setup    string
-	To       string // where to go once signed in
-	Notice   string // shown above the form
-	Err      error  // why the form was refused
+	First  bool
+	Closed bool // nobody can sign up
+	// Provider is the address that begins a sign-in at the provider; "" without one.
+	Provider    string
+	NoPasswords bool // nobody signs up or in by a password
+	Mails       bool // people get links by e-mail
+	ByInvite    bool // who signs up needs an invite
+	Email       string
+	Invite      string
+	Setup       string
+	To          string // where to go once signed in
+	Notice      string // shown above the form
+	Err         error  // why the form was refused
 }
 
 // problem returns the fault to show above the form; nil for none.
@@ -30,6 +34,13 @@ func (e *SignIn) problem() *fault.Error {
 	var f *fault.Error
 	errors.As(e.Err, &f)
 	return f
+}
+
+func (e *SignIn) emailHint() string {
+	if e.Mails {
+		return "Your user name. A link is sent there to confirm it."
+	}
+	return "Your user name. The service sends no email."
 }
 
 func (e *SignIn) signInHref() string {

@@ -62,6 +62,9 @@ var methods = map[string]bool{
 	"GroupGet":           true,
 	"GroupList":          true,
 	"GroupPut":           true,
+	"IdentityFind":       true,
+	"IdentityForget":     true,
+	"IdentityInsert":     true,
 	"InviteFind":         true,
 	"InviteInsert":       true,
 	"JobChange":          true,
@@ -114,9 +117,13 @@ var methods = map[string]bool{
 	"LogMarks":           true,
 	"LogPrune":           true,
 	"LogWalk":            true,
+	"MailTokenFind":      true,
+	"MailTokenPut":       true,
+	"MailTokenUse":       true,
 	"MemberAccept":       true,
 	"MemberChange":       true,
 	"MemberInvited":      true,
+	"MemberJoin":         true,
 	"MemberList":         true,
 	"MemberRole":         true,
 	"MembershipList":     true,
@@ -135,6 +142,7 @@ var methods = map[string]bool{
 	"OperationRelease":   true,
 	"OperationStop":      true,
 	"OperationsRunning":  true,
+	"PersonConfirm":      true,
 	"PersonGet":          true,
 	"PersonOf":           true,
 	"PersonPassword":     true,
@@ -185,6 +193,7 @@ var methods = map[string]bool{
 	"SessionFind":        true,
 	"SessionInsert":      true,
 	"SessionList":        true,
+	"SessionLogout":      true,
 	"SessionPrune":       true,
 	"SessionSeen":        true,
 	"SessionSwitch":      true,
@@ -513,6 +522,27 @@ func (s *Store) GroupList(ctx context.Context, a int64, b string, c int) ([]*job
 func (s *Store) GroupPut(ctx context.Context, a *job.Group, b func(int64) error) (bool, error) {
 	return get(ctx, s, "GroupPut", func() (bool, error) {
 		return s.Store.GroupPut(ctx, a, b)
+	})
+}
+
+// IdentityFind implements store.Store.
+func (s *Store) IdentityFind(ctx context.Context, a string, b string) (*identity.Person, error) {
+	return get(ctx, s, "IdentityFind", func() (*identity.Person, error) {
+		return s.Store.IdentityFind(ctx, a, b)
+	})
+}
+
+// IdentityForget implements store.Store.
+func (s *Store) IdentityForget(ctx context.Context, a *identity.Identity) error {
+	return do(ctx, s, "IdentityForget", func() error {
+		return s.Store.IdentityForget(ctx, a)
+	})
+}
+
+// IdentityInsert implements store.Store.
+func (s *Store) IdentityInsert(ctx context.Context, a *identity.Identity) error {
+	return do(ctx, s, "IdentityInsert", func() error {
+		return s.Store.IdentityInsert(ctx, a)
 	})
 }
 
@@ -880,6 +910,27 @@ func (s *Store) LogWalk(ctx context.Context, a job.Owner, b uuid.UUID, c job.Log
 	})
 }
 
+// MailTokenFind implements store.Store.
+func (s *Store) MailTokenFind(ctx context.Context, a []uint8, b identity.Purpose, c time.Time) (*identity.Person, error) {
+	return get(ctx, s, "MailTokenFind", func() (*identity.Person, error) {
+		return s.Store.MailTokenFind(ctx, a, b, c)
+	})
+}
+
+// MailTokenPut implements store.Store.
+func (s *Store) MailTokenPut(ctx context.Context, a *identity.MailToken) error {
+	return do(ctx, s, "MailTokenPut", func() error {
+		return s.Store.MailTokenPut(ctx, a)
+	})
+}
+
+// MailTokenUse implements store.Store.
+func (s *Store) MailTokenUse(ctx context.Context, a *identity.MailTokenUse) error {
+	return do(ctx, s, "MailTokenUse", func() error {
+		return s.Store.MailTokenUse(ctx, a)
+	})
+}
+
 // MemberAccept implements store.Store.
 func (s *Store) MemberAccept(ctx context.Context, a *identity.Acceptance) (*identity.Member, error) {
 	return get(ctx, s, "MemberAccept", func() (*identity.Member, error) {
@@ -898,6 +949,13 @@ func (s *Store) MemberChange(ctx context.Context, a int64, b uuid.UUID, c string
 func (s *Store) MemberInvited(ctx context.Context, a []uint8, b time.Time) (*identity.Member, error) {
 	return get(ctx, s, "MemberInvited", func() (*identity.Member, error) {
 		return s.Store.MemberInvited(ctx, a, b)
+	})
+}
+
+// MemberJoin implements store.Store.
+func (s *Store) MemberJoin(ctx context.Context, a *identity.Joining) (*identity.Member, error) {
+	return get(ctx, s, "MemberJoin", func() (*identity.Member, error) {
+		return s.Store.MemberJoin(ctx, a)
 	})
 }
 
@@ -1024,6 +1082,13 @@ func (s *Store) OperationStop(ctx context.Context, a job.Owner, b uuid.UUID) (*j
 func (s *Store) OperationsRunning(ctx context.Context, a int) (int, error) {
 	return get(ctx, s, "OperationsRunning", func() (int, error) {
 		return s.Store.OperationsRunning(ctx, a)
+	})
+}
+
+// PersonConfirm implements store.Store.
+func (s *Store) PersonConfirm(ctx context.Context, a uuid.UUID) error {
+	return do(ctx, s, "PersonConfirm", func() error {
+		return s.Store.PersonConfirm(ctx, a)
 	})
 }
 
@@ -1374,6 +1439,13 @@ func (s *Store) SessionInsert(ctx context.Context, a *identity.Session) error {
 func (s *Store) SessionList(ctx context.Context, a uuid.UUID, b time.Time) ([]*identity.Session, error) {
 	return get(ctx, s, "SessionList", func() ([]*identity.Session, error) {
 		return s.Store.SessionList(ctx, a, b)
+	})
+}
+
+// SessionLogout implements store.Store.
+func (s *Store) SessionLogout(ctx context.Context, a *identity.Logout) (int, error) {
+	return get(ctx, s, "SessionLogout", func() (int, error) {
+		return s.Store.SessionLogout(ctx, a)
 	})
 }
 

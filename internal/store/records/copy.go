@@ -22,6 +22,9 @@ func Copy(r *store.Records) []Query {
 		if p.TOTP != nil {
 			queries = append(queries, totps.InsertNew(&factor{p.ID, *p.TOTP}))
 		}
+		for i := range p.Identities {
+			queries = append(queries, identities.InsertNew(&p.Identities[i]))
+		}
 	}
 	queries = append(queries, copies(&members, r.Members)...)
 	queries = append(queries, copies(&keys, r.Keys)...)

@@ -107,6 +107,8 @@ func left(person uuid.UUID, account int64) []Query {
 		{SQL: `DELETE FROM sessions WHERE person = $1 AND account = $2`, Args: []any{person, account}},
 		{SQL: `DELETE FROM sessions WHERE person = $1` + gone, Args: []any{person}},
 		{SQL: `DELETE FROM person_totps WHERE person = $1` + gone, Args: []any{person}},
+		{SQL: `DELETE FROM person_identities WHERE person = $1` + gone, Args: []any{person}},
+		{SQL: `DELETE FROM mail_tokens WHERE person = $1` + gone, Args: []any{person}},
 		{SQL: `DELETE FROM people WHERE id = $1` + gone, Args: []any{person}},
 	}
 }
@@ -123,6 +125,8 @@ func leaving(account int64) []Query {
 		},
 		{SQL: `DELETE FROM sessions WHERE person IN ` + those, Args: []any{account}},
 		{SQL: `DELETE FROM person_totps WHERE person IN ` + those, Args: []any{account}},
+		{SQL: `DELETE FROM person_identities WHERE person IN ` + those, Args: []any{account}},
+		{SQL: `DELETE FROM mail_tokens WHERE person IN ` + those, Args: []any{account}},
 		{SQL: `DELETE FROM people WHERE id IN ` + those, Args: []any{account}},
 	}
 }
@@ -137,6 +141,18 @@ func (r *Records) MemberInvited(ctx context.Context, hash []byte, at time.Time) 
 	var found []*identity.Member
 	err := r.engine.Read(ctx, Access, invited(&found, hash, at))
 	return first(found, err, "invitation")
+}
+
+// mayBelong locks a person, and refuses one who belongs to too many accounts.
+func mayBelong(t Tx, person uuid.UUID) error {
+	belongs := 0
+	err := t.Run(livePerson(person), Query{
+		SQL: `SELECT count(*) FROM members WHERE person = $1`, Args: []any{person}, Row: into(&belongs),
+	})
+	if err == nil && belongs >= identity.MaxMemberships {
+		err = fault.New(fault.Conflict, "you belong to as many accounts as a person can; leave one first")
+	}
+	return err
 }
 
 // MemberAccept implements store.Members.
@@ -164,16 +180,13 @@ func (r *Records) MemberAccept(ctx context.Context, a *identity.Acceptance) (acc
 		if a.New {
 			insert := people.Insert(a.Person)
 			insert.Taken = fault.New(fault.Invalid, "somebody with the email "+a.Person.Email+" can sign in already")
-			return []Query{members.Put(accepted)}, t.Run(insert)
+			last, err := newIdentity(t, a.Identity, a.Person.ID)
+			if err != nil {
+				return nil, err
+			}
+			return append(last, members.Put(accepted)), t.Run(insert)
 		}
-		belongs := 0
-		err := t.Run(livePerson(a.Person.ID), Query{
-			SQL: `SELECT count(*) FROM members WHERE person = $1`, Args: []any{a.Person.ID}, Row: into(&belongs),
-		})
-		if err == nil && belongs >= identity.MaxMemberships {
-			err = fault.New(fault.Conflict, "you belong to as many accounts as a person can; leave one first")
-		}
-		return []Query{members.Put(accepted)}, err
+		return []Query{members.Put(accepted)}, mayBelong(t, a.Person.ID)
 	})
 	return accepted, err
 }

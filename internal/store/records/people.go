@@ -19,6 +19,7 @@ var people = Table[identity.Person]{
 		{"email", func(p *identity.Person) any { return &p.Email }},
 		{"created_at", func(p *identity.Person) any { return &p.CreatedAt }},
 		{"password", func(p *identity.Person) any { return orNull{&p.Password} }},
+		{"email_state", func(p *identity.Person) any { return numberOf(&p.EmailState) }},
 	},
 }
 
@@ -50,10 +51,15 @@ func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration)
 			return nil, taken(g.Account.Email)
 		}
 		owner := newOwner(g.Account, g.Password)
-		last, err := insertAccount(t, g.Account, owner)
+		owner.EmailState = g.EmailState
+		first, err := newIdentity(t, g.Identity, owner.ID)
+		if err != nil {
+			return nil, err
+		}
 		insert := people.Insert(owner)
 		insert.Taken = taken(g.Account.Email)
-		last = append([]Query{insert}, last...)
+		last, err := insertAccount(t, g.Account, owner)
+		last = slices.Concat(first, []Query{insert}, last)
 		if g.Invite != nil {
 			last = append(last, Query{SQL: `UPDATE invites SET used_at = $1 WHERE hash = $2`, Args: []any{now, g.Invite}})
 		}
@@ -79,9 +85,10 @@ func (r *Records) AccountsAdopt(ctx context.Context, except string) error {
 func (r *Records) personWhere(ctx context.Context, where string, arg any) (*identity.Person, error) {
 	var found []*identity.Person
 	var factors []*factor
+	var known []*identity.Identity
 	err := r.engine.Read(ctx, Access,
 		Query{
-			SQL: `SELECT p.id, p.email, p.created_at, p.password, coalesce(a.number, 0), a.id FROM people p
+			SQL: `SELECT ` + people.namesOf("p.") + `, coalesce(a.number, 0), a.id FROM people p
 				LEFT JOIN accounts a ON a.number = (SELECT min(m.account) FROM members m WHERE m.person = p.id) WHERE ` + where,
 			Args: []any{arg}, Start: func() { found = nil },
 			Row: func(row Row) error {
@@ -98,10 +105,25 @@ func (r *Records) personWhere(ctx context.Context, where string, arg any) (*iden
 				factors = append(factors, f)
 				return scan(row, totps.values(f)...)
 			},
+		},
+		Query{
+			SQL: `SELECT ` + identities.namesOf("i.") + ` FROM people p JOIN person_identities i ON i.person = p.id
+				WHERE ` + where + ` ORDER BY i.created_at`,
+			Args: []any{arg}, Start: func() { known = nil },
+			Row: func(row Row) error {
+				i := &identity.Identity{}
+				known = append(known, i)
+				return scan(row, identities.values(i)...)
+			},
 		})
 	person, err := first(found, err, "person")
 	if err == nil && len(factors) > 0 {
 		person.TOTP = &factors[0].TOTP
+	}
+	if err == nil {
+		for _, i := range known {
+			person.Identities = append(person.Identities, *i)
+		}
 	}
 	return person, err
 }
@@ -116,27 +138,22 @@ func (r *Records) PersonOf(ctx context.Context, id uuid.UUID) (*identity.Person,
 	return r.personWhere(ctx, `p.id = $1`, id)
 }
 
-// PersonPassword implements store.People. It takes the password from nodes of earlier
-// versions, which look for it in accounts.
+// PersonPassword implements store.People.
 func (r *Records) PersonPassword(ctx context.Context, change identity.PasswordChange) error {
-	queries := []Query{
-		{
-			SQL: `UPDATE people SET password = $2 WHERE id = $1`, Args: []any{change.Person, orNull{&change.Password}},
-			None: fault.NoSuch("person"),
-		},
-		{
-			SQL: `UPDATE accounts SET password = NULL WHERE password IS NOT NULL
-				AND email = (SELECT p.email FROM people p WHERE p.id = $1)`,
-			Args: []any{change.Person},
-		},
-		endOthers(change.Person, change.Keep),
-	}
+	queries := append(newPassword(change.Person, change.Password), endOthers(change.Person, change.Keep))
 	if !change.RevokeKeys.IsZero() {
 		queries = append(queries, Query{
 			SQL: `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`, Args: []any{change.RevokeKeys, change.Account},
 		})
 	}
 	return r.write(ctx, queries...)
+}
+
+// PersonConfirm implements store.Identities.
+func (r *Records) PersonConfirm(ctx context.Context, person uuid.UUID) error {
+	return r.write(ctx, Query{
+		SQL: `UPDATE people SET email_state = $2 WHERE id = $1`, Args: []any{person, int(identity.EmailConfirmed)}, None: fault.NoSuch("person"),
+	})
 }
 
 // factor is the second factor of a person.

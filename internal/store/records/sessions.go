@@ -21,6 +21,9 @@ var sessions = Table[identity.Session]{
 		{"expires_at", func(s *identity.Session) any { return &s.ExpiresAt }},
 		{"address", func(s *identity.Session) any { return &s.Address }},
 		{"agent", func(s *identity.Session) any { return &s.Agent }},
+		{"issuer", func(s *identity.Session) any { return orNull{&s.Provider.Issuer} }},
+		{"subject", func(s *identity.Session) any { return orNull{&s.Provider.Subject} }},
+		{"sid", func(s *identity.Session) any { return orNull{&s.Provider.SID} }},
 		{"pending", func(s *identity.Session) any { return &s.Pending }},
 	},
 }
@@ -96,7 +99,7 @@ func (r *Records) SessionDelete(ctx context.Context, hash []byte) error {
 
 // SessionPrune implements store.Sessions.
 func (r *Records) SessionPrune(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	for _, table := range []string{"sessions", "invites"} {
+	for _, table := range []string{"sessions", "invites", "logout_tokens", "mail_tokens"} {
 		removed, err := r.prune(ctx, table, []string{"hash"}, `WHERE expires_at < $1 LIMIT $2`, before, limit)
 		if err != nil {
 			return n, err

@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
 		"Decisions": decisionTests, "Definitions": definitionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
-		"Retention": retentionTests, "People": peopleTests, "Members": memberTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
+		"Retention": retentionTests, "People": peopleTests, "Members": memberTests, "Identities": providerTests, "MailTokens": mailTokenTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Groups": groupTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
