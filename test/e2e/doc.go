@@ -46,5 +46,5 @@
 //
 // A race of calls runs until each outcome, among them that the calls met, was seen
 // often enough, or a quarter of its rounds; PUNCTUAL_E2E_FULL has it run all of them, and
-// the storm of kills have fifty instead of fifteen.
+// the storm of kills kill fifty times instead of fifteen.
 package e2e
