@@ -30,6 +30,7 @@ const (
 	told     = "the end is told once"
 	giveWay  = "a retry gives way to the next run"
 	edited   = "an edit that was answered takes effect"
+	after    = "a job starts after those that it waits for"
 )
 
 // violation is a broken promise.
@@ -75,6 +76,7 @@ type checker struct {
 	grids   map[string]time.Time // when the first run of a schedule was due
 	ends    map[int64]time.Time  // when jobs became final
 	waited  map[int64]bool       // jobs that had to wait for the end of another one
+	awaits  map[int64][]int64    // the jobs that a job waits for, or did
 	hits    []*hit
 	history history
 	// lostClaims is set once a claim was committed whose node heard that it failed, or
@@ -85,7 +87,7 @@ type checker struct {
 func newChecker(w *world) *checker {
 	return &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
-		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, ends: map[int64]time.Time{},
+		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, awaits: map[int64][]int64{}, ends: map[int64]time.Time{},
 	}
 }
 
@@ -203,6 +205,7 @@ func (c *checker) arrived(n *node, h *hit) {
 	c.checkExpiry(h)
 	c.checkLimits(h)
 	c.checkSilence(h)
+	c.checkAfter(h)
 }
 
 // left notes the end of a request.

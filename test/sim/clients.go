@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (w *world) try(s *service.Service, a *action) error {
 	switch a.verb {
 	case create:
 		began := w.check.stamp()
-		j, conflict, err := s.Create(ctx, owner, []byte(a.body), nil)
+		j, conflict, err := s.Create(ctx, owner, []byte(w.withAfter(a)), nil)
 		if err == nil {
 			w.made(a, j)
 		}
@@ -61,7 +62,11 @@ func (w *world) try(s *service.Service, a *action) error {
 		return err
 	case batch:
 		item := service.BatchItem{Body: rawjson.Value(a.body)}
-		b, err := s.ReadBatch(ctx, owner, []service.BatchItem{item, item, item}, true, false)
+		var then *service.BatchItem
+		if a.then != "" {
+			then = &service.BatchItem{Body: rawjson.Value(a.then)}
+		}
+		b, err := s.ReadBatchThen(ctx, owner, []service.BatchItem{item, item, item}, then, true, false)
 		if err != nil {
 			return err
 		}
@@ -83,6 +88,23 @@ func (w *world) try(s *service.Service, a *action) error {
 		return fault.New(fault.NotFound, "it was not created")
 	}
 	return w.change(s, a, r)
+}
+
+// withAfter returns the body of a create with the jobs that it waits for, as far as they
+// were created.
+func (w *world) withAfter(a *action) string {
+	var numbers []string
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range a.awaits {
+		if r := w.created[id]; r != nil && r.schedule == nil {
+			numbers = append(numbers, strconv.FormatInt(r.job.Number, 10))
+		}
+	}
+	if len(numbers) == 0 {
+		return a.body
+	}
+	return strings.TrimSuffix(a.body, "}") + fmt.Sprintf(`, "after": {"jobs": [%s], "on": %q}}`, strings.Join(numbers, ", "), a.key)
 }
 
 // change makes the call of an action that changes a record.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // maker makes plans at random.
@@ -17,7 +19,7 @@ type maker struct {
 
 	// How likely things are in this plan: plans that have much of one thing reach what
 	// plans with a little of everything do not.
-	recurs, limited, completes, keyed, fails, slow, told float64
+	recurs, limited, completes, keyed, fails, slow, told, awaits float64
 	// conflict is what most calls with a held key ask for.
 	conflict string
 }
@@ -27,6 +29,7 @@ func (m *maker) theme() {
 	m.recurs, m.limited, m.completes = pick(m, 0.0, 0.3, 0.3, 0.7), pick(m, 0.0, 0.35, 0.9), pick(m, 0.0, 0.25, 0.8)
 	m.keyed, m.fails, m.slow, m.told = pick(m, 0.0, 0.4, 0.9), pick(m, 0.2, 0.4, 0.9), pick(m, 0.05, 0.15, 0.6), pick(m, 0.1, 0.3, 0.8)
 	m.conflict = pick(m, "return", "return", "refuse", "replace")
+	m.awaits = pick(m, 0.0, 0.0, 0.2, 0.6)
 }
 
 func (m *maker) one(p float64) bool { return m.Float64() < p }
@@ -112,9 +115,16 @@ func (m *maker) creates() {
 			add(`"idempotency_key": "%c%d", "on_conflict": %q`, how[2], m.IntN(2), how)
 		}
 	}
-	if !recurs && m.one(0.15) {
+	switch {
+	case recurs:
+	case m.one(0.15):
 		a.verb = batch
 		m.keysOfBatch(fields)
+		if m.one(m.awaits) {
+			a.then = fmt.Sprintf(`{"url": "https://t%d.example.com/%d", "name": "then of %[2]d", "method": "post", "retries": 1, "backoff": [2]}`, m.IntN(3), a.id)
+		}
+	case m.one(m.awaits):
+		m.awaited(a)
 	}
 	a.body = "{" + strings.Join(fields, ", ") + "}"
 	for range 1 + m.IntN(3) {
@@ -128,6 +138,18 @@ func (m *maker) creates() {
 		last.status, last.report, last.when = 202, `{"result": {"ok": true}}`, m.moment(0, 2*time.Second)
 	}
 	a.answers = append(a.answers, last)
+}
+
+// awaited lets an action wait for up to two others of its account.
+func (m *maker) awaited(a *action) {
+	for range 2 {
+		if other := pick(m, m.jobs...); other != a && other.account == a.account && !slices.Contains(a.awaits, other.id) {
+			a.awaits = append(a.awaits, other.id)
+		}
+	}
+	if len(a.awaits) > 0 {
+		a.key = pick(m, string(job.AfterCompleted), string(job.AfterFinal))
+	}
 }
 
 // keysOfBatch makes the keys of batches differ from those of single jobs, because the

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/operation"
+	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/faulty"
@@ -154,6 +155,7 @@ func (n *node) run(ctx context.Context) {
 	})
 	defer svc.Close()
 	operating = operation.New(operation.Config{Steps: svc, Metrics: measured, Log: log})
+	releasing := release.New(log)
 	worker := &maintenance.Worker{Config: maintenance.Config{Store: s, Metrics: measured, Log: log, Retention: time.Hour}}
 	n.mu.Lock()
 	n.service = svc
@@ -161,6 +163,7 @@ func (n *node) run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { operating.Run(ctx) })
+	parts.Go(func() { releasing.Run(ctx, svc) })
 	parts.Go(func() { takeOver(ctx, recovery) })
 	parts.Go(func() { runner.WatchCompletions(ctx) })
 	parts.Go(func() { watcher.Run(ctx) })

@@ -63,6 +63,8 @@ type action struct {
 	key     string
 	body    string
 	answers []answer // by request; the last one repeats
+	awaits  []int    // actions; what it creates waits for their jobs, as far as there are any
+	then    string   // the job that waits for those of a batch; "" for none
 	length  time.Duration
 	calls   int
 }
@@ -78,6 +80,12 @@ func (a *action) String() string {
 	switch a.verb {
 	case create, batch:
 		text += fmt.Sprintf(" account %d asks node %d to %s %s", a.account, a.node, a.verb, a.body)
+		if len(a.awaits) > 0 {
+			text += fmt.Sprintf(" after those of %v", a.awaits)
+		}
+		if a.then != "" {
+			text += " and then " + a.then
+		}
 		for _, r := range a.answers {
 			text += fmt.Sprintf("; its target answers %s", r)
 		}

@@ -52,6 +52,24 @@ func (c *checker) checkExpiry(h *hit) {
 	}
 }
 
+// checkAfter reports a start before the end of a job that it had to wait for.
+func (c *checker) checkAfter(h *hit) {
+	r := c.jobs[h.job]
+	if r == nil {
+		return
+	}
+	completed := rawjson.Text(rawjson.Get(rawjson.Get(r.args, "after"), "on")) == string(job.AfterCompleted)
+	for _, number := range c.awaits[h.job] {
+		c.counts["after others"]++
+		switch other := c.jobs[number]; {
+		case other == nil || other.unfinished():
+			c.breaks(after, "%s was sent before the end of job %d", h.name, number)
+		case completed && other.state != job.Completed:
+			c.breaks(after, "%s was sent though job %d is %s", h.name, number, other.state)
+		}
+	}
+}
+
 // clockSlack is how far a start may lie behind the moment at which it was decided:
 // in a run calls take time between the two.
 const clockSlack = 250 * time.Millisecond

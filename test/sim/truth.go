@@ -123,6 +123,13 @@ func (c *checker) checkStored(jobs map[int64]*row) {
 			c.breaks(final, "job %d is %s and in the queue", number, r.state)
 		}
 	}
+	c.query(`SELECT job, waits_for FROM job_waits`, func(s *sqlite.Stmt) {
+		number, other := s.ColumnInt64(0), s.ColumnInt64(1)
+		if !slices.Contains(c.awaits[number], other) {
+			c.awaits[number] = append(c.awaits[number], other)
+			c.waited[number] = true
+		}
+	})
 	for number := range before {
 		if jobs[number] == nil {
 			c.breaks(lost, "job %d is gone", number)
