@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"errors"
+	"math"
 	"math/big"
 	"strings"
 )
@@ -34,6 +35,13 @@ func UnitSeconds(word string) (int64, bool) {
 // returns an error if literal is not a number, is longer than 1,000 bytes, or
 // means more microseconds than fit in an int64.
 func ParseAmount(literal string, unitSeconds int64) (micros int64, err error) {
+	if n, ok := shortWhole(literal); ok && unitSeconds <= maxShort {
+		factor := max(unitSeconds, 1) * microsPerSecond
+		if n > math.MaxInt64/factor {
+			return 0, errAmountRange
+		}
+		return n * factor, nil
+	}
 	amount, err := parseDecimal(literal)
 	if err != nil {
 		return 0, err
@@ -45,4 +53,21 @@ func ParseAmount(literal string, unitSeconds int64) (micros int64, err error) {
 		return 0, errAmountRange
 	}
 	return micros, nil
+}
+
+// maxShort bounds the units of whole numbers that are read without arbitrary precision.
+const maxShort = 1 << 30
+
+// shortWhole reads a whole number of up to nine digits, as nearly all amounts are.
+func shortWhole(literal string) (n int64, ok bool) {
+	if literal == "" || len(literal) > 9 || literal[0] == '0' && len(literal) > 1 {
+		return 0, false
+	}
+	for i := range len(literal) {
+		if literal[i] < '0' || literal[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(literal[i]-'0')
+	}
+	return n, true
 }
