@@ -102,7 +102,7 @@ func TestCheckFindsDrift(t *testing.T) {
 	for name, x := range map[string]exchange{
 		"undocumented status":       {"GET /api/jobs", "", 418, "", notFound},
 		"server error":              {"GET /api/jobs", "", 500, "", notFound},
-		"missing Location":          {"POST /api/jobs", "", 201, "", jobAnswer},
+		"missing Location":          {"POST /api/jobs/1/rerun", "", 201, "", jobAnswer},
 		"odd Location":              {"POST /api/jobs", "", 201, "Location: /jobs/1", jobAnswer},
 		"missing challenge":         {"GET /api/jobs", "", 401, "", `{"type":"about:blank","code":"x","title":"Unauthorized","status":401,"detail":"send a key"}`},
 		"Retry-After in words":      {"GET /api/jobs", "", 503, "Retry-After: soon", `{"type":"about:blank","code":"x","title":"Service Unavailable","status":503,"detail":"x"}`},

@@ -143,6 +143,9 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 	n.releasing = release.New(c.Log)
 	n.runner = attempt.New(attempt.Config{
 		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Sealer: secret.Sealer{Keys: n.keys}, Logs: n.store, Groups: n.store, Runs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Admit: func(ctx context.Context, account int64, jobs int) error {
+			return n.quotas.AdmitJobs(ctx, account, jobs)
+		},
 		CompletionURL: completionURL(c.PublicURL), Completions: n.store,
 		Mail: n.mailer(), Listeners: n.listeners,
 		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {

@@ -20,7 +20,12 @@ type Groups interface {
 // outcome is nil then; else it says why it could not.
 func (r *Runner) fanOut(ctx context.Context, a *jobAttempt, node int64, began time.Time, requestDone func(bytes int64)) *job.Outcome {
 	group, err := r.Groups.GroupGet(ctx, a.Item.Account, a.Spec.Group)
+	if err == nil && r.Admit != nil {
+		err = r.Admit(ctx, a.Item.Account, len(group.TargetList()))
+	}
 	switch {
+	case fault.CodeOf(err) == fault.TooMany || fault.CodeOf(err) == fault.Forbidden:
+		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "the run did not become jobs for the targets of its group: " + err.Error()}}
 	case fault.CodeOf(err) == fault.NotFound:
 		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "the group " + a.Spec.Group + " does not exist any more; nothing was sent"}}
 	case err != nil:
@@ -29,7 +34,10 @@ func (r *Runner) fanOut(ctx context.Context, a *jobAttempt, node int64, began ti
 		outcome := notSent("the group could not be read; the run will be retried")
 		return &outcome
 	}
-	f := a.FanOut(node, group.TargetList(), a.span(began))
+	f, err := a.FanOut(node, group.TargetList(), a.span(began))
+	if err != nil {
+		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "what the schedule's redact hides could not be read: " + err.Error()}}
+	}
 	f.Decide = r.decided(a.Item, f.Decide)
 	aside := func() []store.Finish { return a.Unstored(node, a.span(began)) }
 	if r.finish(ctx, &f, nil, aside, func() { requestDone(0) }) && a.Result.Final() {

@@ -69,6 +69,9 @@ type Config struct {
 	Logs    Logs
 	Groups  Groups
 	Runs    Runs
+	// Admit returns a TooMany fault if an account can't store so many more jobs, or a
+	// Forbidden one if it is suspended; nil admits all.
+	Admit   func(ctx context.Context, account int64, jobs int) error
 	Metrics *metrics.Metrics
 	Tracer  *tracing.Tracer // nil for no spans
 	Stats   Stats           // may be nil

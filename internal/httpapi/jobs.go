@@ -20,7 +20,7 @@ func (s *Server) createJob(c *call) error {
 	if err != nil {
 		return err
 	}
-	created, err := s.Service.CreateAll(c.r.Context(), c.owner, body, headerKey(c.r.Header))
+	created, err := s.Service.CreateAll(c.r.Context(), c.owner, body, headerKey(c.r.Header), func(jobs int) error { return s.charge(c, 1, jobs) })
 	if err != nil {
 		return err
 	}

@@ -205,7 +205,21 @@ func GroupTag(name string) string { return "@" + name }
 // ForTarget returns the args of the job that a request, or a run of a schedule, with a
 // group becomes for a target: its url in place of the group, its headers before others of
 // the same names, and nothing that only schedules have, nor times.
-func ForTarget(args rawjson.Value, t Target, recurs bool) rawjson.Value {
+//
+// The args have h hidden in them. If redact names headers of the target, they are hidden
+// too, by the Sealer. Its error can be shown.
+func ForTarget(args rawjson.Value, h *Hidden, t Target, recurs bool, s Sealer, owner Owner) (rawjson.Value, Hidden, error) {
+	if redact := ReadSpec(args).Redact; t.Headers == nil || !redact.Headers && len(redact.Header) == 0 {
+		return forTarget(args, t, recurs), *h, nil
+	}
+	opened, err := h.open(s, owner.ID)
+	if err != nil {
+		return nil, Hidden{}, err
+	}
+	return hide(forTarget(opened.reveal(args), t, recurs), s, owner.ID, h, opened)
+}
+
+func forTarget(args rawjson.Value, t Target, recurs bool) rawjson.Value {
 	var kept []rawjson.Member
 	for _, m := range rawjson.Members(args) {
 		f := byName[m.Name]

@@ -23,7 +23,7 @@ const (
 	KindBlocked     Kind = "blocked"     // requests to the address are not allowed
 	KindCancelled   Kind = "cancelled"   // the job was cancelled meanwhile
 	KindSecret      Kind = "secret"      // a secret is gone, can't be decrypted or may not be sent there; nothing was sent
-	KindGroup       Kind = "group"       // the group that a schedule names is gone; nothing was sent
+	KindGroup       Kind = "group"       // a run did not become the jobs of its group; nothing was sent
 	KindTooLarge    Kind = "too_large"   // the request would exceed the budget; nothing was sent
 	KindInterrupted Kind = "interrupted" // the service stopped or crashed meanwhile
 	KindUnstored    Kind = "unstored"    // the outcome of the attempt could not be stored

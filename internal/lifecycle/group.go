@@ -12,14 +12,18 @@ import (
 func (a *Attempt) FansOut() bool { return a.Spec.Group != "" }
 
 // FanOut returns what to store when a run becomes its jobs: it is completed, and they are
-// due at once. They get its options, so it has no callback and no events itself.
-func (a *Attempt) FanOut(node int64, targets []job.Target, span Span) store.Finish {
+// due at once. They get its options, so it has no callback and no events itself. Its error,
+// of what is hidden, can be shown.
+func (a *Attempt) FanOut(node int64, targets []job.Target, span Span) (store.Finish, error) {
 	args := make([]store.NewJob, len(targets))
 	size := 0
 	for i, t := range targets {
-		one := job.ForTarget(a.Item.Job.Args, t, true)
-		args[i] = store.NewJob{Lane: job.Lane(t.URL), Job: &job.Job{Args: one}}
-		size += len(one)
+		one, hidden, err := job.ForTarget(a.Item.Job.Args, &a.Item.Job.Hidden, t, true, a.sealer, a.Item.Job.Owner)
+		if err != nil {
+			return store.Finish{}, err
+		}
+		args[i] = store.NewJob{Lane: job.Lane(t.URL), Job: &job.Job{Args: one, Hidden: hidden}}
+		size += len(one) + hidden.Size()
 	}
 	about := a.about(&job.Outcome{}, Succeeded)
 	return store.Finish{
@@ -31,7 +35,7 @@ func (a *Attempt) FanOut(node int64, targets []job.Target, span Span) store.Fini
 			}
 			return e.finished(err)
 		},
-	}
+	}, nil
 }
 
 func (e *ending) fanOut(args []store.NewJob) error {
@@ -45,7 +49,7 @@ func (e *ending) fanOut(args []store.NewJob) error {
 	for _, n := range args {
 		n.Job = &job.Job{
 			ID: job.NewID(e.at), Owner: run.Owner, ScheduleID: uuid.Nil, Name: run.Name, Description: run.Description, InsertedAt: e.at,
-			ScheduledAt: run.ScheduledAt, State: job.Available, DueAt: e.at, Hops: run.Hops, Parent: run.Number, Trace: run.Trace, Args: n.Job.Args, Hidden: run.Hidden,
+			ScheduledAt: run.ScheduledAt, State: job.Available, DueAt: e.at, Hops: run.Hops, Parent: run.Number, Trace: run.Trace, Args: n.Job.Args, Hidden: n.Job.Hidden,
 		}
 		e.changes.Also = append(e.changes.Also, n)
 	}

@@ -27,7 +27,7 @@ var remedies = map[job.Kind]string{
 	job.KindBlocked:     "Requests to this address are not allowed: the operator of the service decides which are.",
 	job.KindCancelled:   "The job was cancelled while its request was under way.",
 	job.KindSecret:      "A secret that the job names is gone or can't be used for this host: a person with an admin key must store it.",
-	job.KindGroup:       "The group of targets that the schedule names is gone: create it, or give the schedule a url.",
+	job.KindGroup:       "The run could not become jobs for the targets of its group. If the group is gone, create it or give the schedule a url; else the account has reached a limit, which the message names.",
 	job.KindTooLarge:    "The request is too large to send: give a smaller body, query or headers.",
 	job.KindInterrupted: "The service stopped during the attempt; it is repeated by itself while retries are left.",
 	job.KindUnstored:    "The outcome could not be stored: look at the target whether the request has arrived before you repeat it.",

@@ -101,6 +101,25 @@ func (b *Book) Admit(ctx context.Context, account int64) (Limits, store.Caps, er
 	return l, store.Caps{Pending: l.Pending, Schedules: l.Schedules, Full: full}, nil
 }
 
+// AdmitJobs returns a fault if an account can't store so many more one-off jobs. Unlike
+// with the caps of Admit, calls at the same time don't see each other.
+func (b *Book) AdmitJobs(ctx context.Context, account int64, jobs int) error {
+	l, caps, err := b.Admit(ctx, account)
+	switch {
+	case err != nil:
+		return err
+	case caps.Full:
+		return l.Exceeded(store.QuotaStored)
+	case l.Pending == 0:
+		return nil
+	}
+	use, err := b.Store.AccountUse(ctx, account, l.Pending)
+	if err == nil && use.Pending+int64(jobs) > l.Pending {
+		err = l.Exceeded(store.QuotaPending)
+	}
+	return err
+}
+
 // Suspended returns a Forbidden fault for a suspended account, else nil.
 func Suspended(a *identity.Account) error {
 	if a.SuspendedAt.IsZero() {

@@ -21,7 +21,7 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 	if err := access.Allow(ctx, "service.Create"); err != nil {
 		return nil, false, err
 	}
-	created, err := s.CreateAll(ctx, owner, body, headerKey)
+	created, err := s.CreateAll(ctx, owner, body, headerKey, nil)
 	if err != nil {
 		return nil, false, err
 	}
@@ -32,8 +32,9 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 // idempotency key, on_conflict says what happens: if that job is returned, changed
 // or not, conflict is true.
 //
-// A one-off request with a group stores a job for each of its targets.
-func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string) (*Created, error) {
+// A one-off request with a group stores a job for each of its targets. charge, unless it
+// is nil, is called with their number before they are stored, and may refuse them.
+func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string, charge func(jobs int) error) (*Created, error) {
 	if err := access.Allow(ctx, "service.CreateAll"); err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, h
 		return &Created{Jobs: []*job.Job{j}, Conflict: conflict}, nil
 	}
 	if draft.Spec.Group != "" && draft.Frequency == nil {
-		return s.createGroup(ctx, owner, draft, now, job.CreateRequest(body))
+		return s.createGroup(ctx, owner, draft, now, job.CreateRequest(body), charge)
 	}
 	n := newJob(owner, draft, now, originOf(ctx))
 	n.sentAs(draft, job.CreateRequest(body))

@@ -121,7 +121,7 @@ var errHeld = errors.New("the key is held")
 
 // createGroup stores a job for each target of the group that a one-off request names, in
 // one transaction.
-func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte) (*Created, error) {
+func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, charge func(jobs int) error) (*Created, error) {
 	if draft.RequestID != "" {
 		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/request_id", Detail: "can't be given with a group; give an idempotency_key, which holds for all of its jobs"}})
 	}
@@ -132,7 +132,15 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 	if n := len(group.TargetList()) * len(draft.Awaited); n > store.MaxAwaited {
 		return nil, tooManyAwaited("#/after/jobs", "each of the group's jobs waits for all of them, which makes "+strconv.Itoa(n))
 	}
-	requests := s.groupJobs(ctx, owner, draft, now, call, group)
+	if charge != nil {
+		if err := charge(len(group.TargetList())); err != nil {
+			return nil, err
+		}
+	}
+	requests, err := s.groupJobs(ctx, owner, draft, now, call, group)
+	if err != nil {
+		return nil, err
+	}
 	for range 2 {
 		created, err := s.storeGroup(ctx, owner, requests)
 		if err != errHeld {
@@ -144,13 +152,16 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 }
 
 // groupJobs returns the jobs of a request with a group. The first has its key.
-func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, group *job.Group) []request {
+func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, group *job.Group) ([]request, error) {
 	from := originOf(ctx)
 	first := job.NewID(now)
 	var requests []request
 	for i, target := range group.TargetList() {
 		one := *draft
-		one.Args = job.ForTarget(draft.Args, target, false)
+		var err error
+		if one.Args, one.Hidden, err = job.ForTarget(draft.Args, &draft.Hidden, target, false, s.Sealer, owner); err != nil {
+			return nil, err
+		}
 		one.Spec = job.ReadSpec(one.Args)
 		if i > 0 {
 			one.Key, one.KeyInHeader = nil, false
@@ -166,7 +177,7 @@ func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Dra
 		}
 		requests = append(requests, n)
 	}
-	return requests
+	return requests, nil
 }
 
 // storeGroup stores the jobs of a group, or returns those that hold their key. It returns

@@ -254,7 +254,7 @@ func (c *call) publishToGroup(m *message) ([]published, error) {
 	if err := c.define(m.Options); err != nil {
 		return nil, err
 	}
-	created, err := c.api.Service.CreateAll(ctx, c.Owner, m.create(c.callerIP()), nil)
+	created, err := c.api.Service.CreateAll(ctx, c.Owner, m.create(c.callerIP()), nil, c.Charge)
 	if err != nil {
 		return nil, err
 	}
