@@ -36,6 +36,8 @@ var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?`)
 	// numbered are the places of jobs' numbers in texts.
 	numbered = regexp.MustCompile(`(\bjobs? |\bjob:|/jobs/)(\d+)`)
+	// revisions are those of groups, which are times.
+	revisions = regexp.MustCompile(`\brevision \d{13,}`)
 	// durations and jobMembers are members of payloads.
 	durations  = regexp.MustCompile(`"duration_ms": ?[\d.]+`)
 	jobMembers = regexp.MustCompile(`"\$job": ?\{[^}]*\}`)
@@ -53,6 +55,7 @@ func (s *side) text(text string) string {
 	text = uuids.ReplaceAllStringFunc(text, func(id string) string { return s.symbols.of("id", id) })
 	text = publicKeys.ReplaceAllStringFunc(text, func(key string) string { return s.symbols.of("public key", key) })
 	text = times.ReplaceAllStringFunc(text, s.time)
+	text = revisions.ReplaceAllString(text, "revision <of a group>")
 	return numbered.ReplaceAllStringFunc(text, func(found string) string {
 		parts := numbered.FindStringSubmatch(found)
 		return parts[1] + s.symbols.of("job", parts[2])
