@@ -140,7 +140,11 @@ func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 func refusal(path string) func(*httpapi.ForeignCall) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch first {
-	case "workflows", "wait", "waiters", "notify":
+	case "wait":
+		return func(*httpapi.ForeignCall) error {
+			return final(bad("this function of workflows is not served here: waitForEvent"))
+		}
+	case "workflows", "waiters", "notify":
 		return func(*httpapi.ForeignCall) error { return bad("this function of workflows is not served here: " + path) }
 	}
 	return nil

@@ -293,7 +293,7 @@ func ofRun(run *workflow.Run, callback rawjson.Value) rawjson.Value {
 // its id.
 func (c *call) startRun(m *message) (published, error) {
 	if m.Workflow.Invoke {
-		return published{}, bad("this function of workflows is not served here: invoke")
+		return published{}, final(bad("this function of workflows is not served here: invoke"))
 	}
 	started, err := c.start(m)
 	if err != nil {
