@@ -169,7 +169,8 @@ func TestProvider_FollowsRotationsAndBoundsRequestsForKeys(t *testing.T) {
 		return err == nil && l.Subject == "ann"
 	}
 	old := f.logout(t, "one")
-	if !valid(old) || !valid(old) || f.fetched.Load() != 1 {
+	first := valid(old)
+	if again := valid(old); !first || !again || f.fetched.Load() != 1 {
 		t.Fatalf("the first key was fetched %d times", f.fetched.Load())
 	}
 	f.rotate(t, "two")
