@@ -141,7 +141,7 @@ func (s *Server) jobText(c *call) error {
 	}
 	text, ok := d.Text(c.r.PathValue("of"))
 	if !ok {
-		return fault.New(fault.NotFound, "There is no page at this address.")
+		return errNoPage
 	}
 	return c.text(text)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/oidc"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // providerRoutes are the sign-in at the OpenID provider.
@@ -34,12 +35,10 @@ const (
 	maxTo = 2000
 )
 
-var errNoProvider = fault.New(fault.NotFound, "There is no page at this address.")
-
 // goToProvider sends the browser to the provider.
 func (s *Server) goToProvider(c *call) error {
 	if s.Provider == nil {
-		return errNoProvider
+		return errNoPage
 	}
 	to := local(c.param("to"))
 	if len(to) > maxTo {
@@ -73,7 +72,7 @@ func (s *Server) flow(c *call) (secret, to string) {
 // backFromProvider signs in who comes back from the provider.
 func (s *Server) backFromProvider(c *call) error {
 	if s.Provider == nil {
-		return errNoProvider
+		return errNoPage
 	}
 	secret, to := s.flow(c)
 	e := &view.SignIn{To: to}
@@ -144,7 +143,7 @@ func (s *Server) providerHref(to string) string {
 // Connect Back-Channel Logout 1.0, section 2.5). Programs call it, so it responds in JSON.
 func (s *Server) providerLogout(c *call) error {
 	if s.Provider == nil {
-		return errNoProvider
+		return errNoPage
 	}
 	l, err := s.Provider.Logout(c.r.Context(), c.r.PostForm.Get("logout_token"))
 	if err == nil {
@@ -165,6 +164,6 @@ func (s *Server) providerLogout(c *call) error {
 	s.Log.Warn("a logout token was refused", "request", c.id, "address", c.address(), "error", err)
 	c.Header().Set("Content-Type", "application/json")
 	c.WriteHeader(status)
-	_, _ = fmt.Fprintf(c, "{\"error\": \"invalid_request\", \"error_description\": %q}\n", f.Message)
+	_, _ = fmt.Fprintf(c, "{\"error\": \"invalid_request\", \"error_description\": %s}\n", rawjson.Quote(f.Message))
 	return nil
 }

@@ -20,7 +20,7 @@ var recoverRoutes = []route{
 
 func (s *Server) forgotPage(c *call) error {
 	if !s.People.Mails() {
-		return errNoProvider
+		return errNoPage
 	}
 	return c.render(http.StatusOK, view.ForgotPage(&view.SignIn{Email: c.param("email")}))
 }

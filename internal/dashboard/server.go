@@ -156,12 +156,15 @@ func (s *Server) serve(route route, public bool) http.Handler {
 	})
 }
 
+// errNoPage is the answer for a page that does not exist, or not with these settings.
+var errNoPage = fault.New(fault.NotFound, "There is no page at this address.")
+
 func (s *Server) handle(route route, public bool, c *call) error {
 	if err := s.admit(route, public, c); err != nil {
 		return err
 	}
 	if len(route.methods) == 0 {
-		return fault.New(fault.NotFound, "There is no page at this address.")
+		return errNoPage
 	}
 	method := c.method()
 	h := route.methods[method]
@@ -189,7 +192,7 @@ func (s *Server) refuse(route route, c *call) (refused bool, err error) {
 	case c.viewer == nil:
 		return true, s.askToSignIn(c)
 	case needed != forMembers && c.viewer.public, needed == forOperators && !c.viewer.operator:
-		return true, fault.New(fault.NotFound, "There is no page at this address.")
+		return true, errNoPage
 	}
 	if err := access.Need(c.r.Context(), route.least(c.method())); err != nil {
 		return true, fault.New(fault.Forbidden, ui.Sentence(err.Error()))
