@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -133,7 +132,7 @@ func (s *Service) StartRuns(ctx context.Context, owner job.Owner, starts []RunSt
 	}
 	results := make([]Appended, len(starts))
 	for i := range starts {
-		one, err := s.startRun(ctx, owner, &starts[i], nil)
+		one, err := s.startRun(ctx, owner, &starts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -142,11 +141,10 @@ func (s *Service) StartRuns(ctx context.Context, owner job.Owner, starts []RunSt
 	return results, nil
 }
 
-// startRun starts a run. For an invoked one, by is the wait of the run that invokes it,
-// which is stored with it.
-func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart, by *workflow.Step) (result Appended, err error) {
+// startRun starts a run.
+func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart) (result Appended, err error) {
 	for range 2 {
-		result, err = s.startRunOnce(ctx, owner, start, by)
+		result, err = s.startRunOnce(ctx, owner, start)
 		if fault.CodeOf(err) != fault.Conflict {
 			return result, err
 		}
@@ -155,7 +153,7 @@ func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart
 	return result, err
 }
 
-func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunStart, by *workflow.Step) (result Appended, err error) {
+func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunStart) (result Appended, err error) {
 	run := start.Run
 	first := &workflow.Step{Kind: workflow.Initial, Concurrent: 1, Name: "init", Type: "Initial", Run: run.ID, Body: start.Payload}
 	jobs, err := s.readRunJobs(ctx, owner, []rawjson.Value{messageOf(run, first.Key().Text(), start.Timing)})
@@ -163,10 +161,6 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 		return Appended{}, err
 	}
 	w := &store.RunWrite{Account: owner.Number, Runs: []string{run.ID}, Creates: true, Keys: []workflow.Key{first.Key()}, Size: len(start.Payload)}
-	if by != nil {
-		w.Runs = append(w.Runs, by.Run)
-		w.Keys = append(w.Keys, by.Key(), workflow.Key{Run: by.Run, Kind: workflow.Result, Number: by.Number})
-	}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		if known := m.Runs[run.ID]; known != nil {
 			result = Appended{Duplicate: true}
@@ -183,8 +177,7 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 		}
 		result = Appended{Message: step.Message}
 		*run = created
-		c := &store.RunChanges{Jobs: []int{0}, New: []*workflow.Run{&created}, Steps: []*workflow.Step{&step}}
-		return c, invokedBy(c, m, by)
+		return &store.RunChanges{Jobs: []int{0}, New: []*workflow.Run{&created}, Steps: []*workflow.Step{&step}}, nil
 	}
 	stored, err := s.applyRuns(ctx, jobs, w)
 	if err != nil {
@@ -195,31 +188,6 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 	}
 	return result, nil
 }
-
-// invokedBy adds to changes the wait of the run that invokes the new one.
-func invokedBy(c *store.RunChanges, m *store.RunSnapshot, by *workflow.Step) error {
-	if by == nil {
-		return nil
-	}
-	invoker := m.Runs[by.Run]
-	if invoker == nil {
-		return workflow.NoRun(by.Run)
-	}
-	wait := *by
-	wait.CreatedAt = m.Now
-	added, settled, err := workflow.Append(invoker, []*workflow.Step{&wait}, m.Steps)
-	if err != nil {
-		return err
-	}
-	if len(added) == 0 {
-		return errInvoked
-	}
-	c.Steps, c.Settled, c.Changed = append(c.Steps, added...), append(c.Settled, settled...), append(c.Changed, invoker)
-	return nil
-}
-
-// errInvoked refuses a run for a step that has invoked one already.
-var errInvoked = errors.New("the step has invoked a run already")
 
 // complete sets what a step has of its job.
 func complete(s *workflow.Step, j *job.Job, now time.Time) {
