@@ -27,9 +27,8 @@ race: ## run every test with the race detector, also the service that they start
 hostile: ## attack the service beside a victim; needs a quiet machine
 	PUNCTUAL_HOSTILE_STRICT=1 $(GO) test ./test/hostile -count=1 -v -timeout 0
 
-chaos: ## storm three nodes with 300 jobs/s for two minutes, then all other storms at their full size
-	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -run TestChaos -count=1 -v
-	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -run 'Test(Failover|Partition|Patroni|Pooler|RollingRestart)_' -count=1 -v
+chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other tests of several nodes at their full size
+	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -count=1 -v
 	PUNCTUAL_E2E_FULL=1 ./scripts/test -race=false ./test/e2e -run TestDurabilityKill -count=1 -v
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only

@@ -42,8 +42,10 @@ func TestPooler_JobsStartWithin250Milliseconds(t *testing.T) {
 	})
 }
 
-// TestPooler_KilledNodeLosesNothing is a small storm behind a pooler.
+// TestPooler_KilledNodeLosesNothing is a small storm behind a pooler. Of one node,
+// TestSuite_PassesBehindAPooler shows the same.
 func TestPooler_KilledNodeLosesNothing(t *testing.T) {
+	forChaos(t)
 	t.Parallel()
 	database := pgtest.URL(t)
 	bouncer := pgtest.StartBouncer(t, database)

@@ -141,6 +141,14 @@ func rate(full int) int {
 	return number("PUNCTUAL_NODES_RATE", full)
 }
 
+// forChaos skips a test unless everything is asked for, as `make chaos` does.
+func forChaos(t *testing.T) {
+	t.Helper()
+	if os.Getenv("PUNCTUAL_NODES_FULL") == "" {
+		t.Skip("takes a minute of processor time: make chaos runs it")
+	}
+}
+
 // number reads a number from the environment.
 func number(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {

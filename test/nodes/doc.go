@@ -33,8 +33,8 @@
 //
 // # Environment
 //
-//   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes, more
-//     faults under Patroni, twice the load in other storms, and the whole API suite, also
+//   - PUNCTUAL_NODES_FULL: the long storm, 300 jobs a second for two minutes, twice the
+//     load in other storms, the servers under Patroni, and the whole API suite, also
 //     behind PgBouncer.
 //   - PUNCTUAL_E2E_FULL: the whole API suite on PostgreSQL, with all its rounds.
 //   - PUNCTUAL_NODES_RATE, PUNCTUAL_NODES_SECONDS: another size for the storm.

@@ -2,7 +2,6 @@ package nodes
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,22 +13,16 @@ import (
 
 // TestPatroni_FailoversLoseNothing runs two nodes on three PostgreSQL servers under
 // Patroni. Under load, the primary is switched over, killed and cut off from
-// everything. With PUNCTUAL_NODES_FULL it is also cut off from etcd and its standbys
-// only, while nodes still reach it, and left without its Patroni.
+// everything, then from etcd and its standbys only, while nodes still reach it, and left
+// without its Patroni.
 func TestPatroni_FailoversLoseNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes more than a minute")
-	}
+	forChaos(t)
 	t.Parallel()
 	s := startServers(t)
 	c := startCluster(t, same(s.url(), 2)...)
-	faults := serverFaults
-	if os.Getenv("PUNCTUAL_NODES_FULL") == "" {
-		faults = faults[:3]
-	}
 	began := time.Now()
 	weather(t, c, rate(30), func(h *History) {
-		for _, f := range faults {
+		for _, f := range serverFaults {
 			pause(2 * time.Second)
 			s.suffer(c, h, f)
 		}

@@ -8,104 +8,128 @@ import (
 	"testing"
 )
 
-// oneStore are the tests of package e2e that one run on SQLite shows all of: their
-// subject is decided before anything is stored, after it was read, or without a store.
-// They don't run again on PostgreSQL unless everything is asked for. An entry is a test,
-// or the part of its name before the underscore: all tests of that subject.
-var oneStore = []struct {
+// subjects are parts of package e2e: tests whose names begin with a name and an
+// underscore, or single tests.
+type subjects struct {
 	why   string
-	tests []string
-}{
-	{"how a request is read, and its fields are checked", []string{
-		"APIBody", "APIGarbled", "Preview", "Query", "Lists", "Docs",
-		"APIRoute_BearerAndTokenCarryTheSameKeys", "APIRoute_OtherHostsThanThePublicURLAreRefused",
-		"APIRoute_OtherMethodsAre405WithAllow", "APIRoute_ProtocolErrorsAreProblems", "APIRoute_UnknownIs404WithAndWithoutAKey",
-		"API_BroadcastReturnsTheSameObject", "API_DocsAreAReadableReference", "API_DocumentIsValidAndComplete",
-		"API_EchoReturnsItsJSONBody", "API_PingReturnsPong",
-		"Agents_ConfusedCallsAreRefusedAndChangeNothing", "Agents_GuideShowsWhatHappens", "Agents_LargeRecordsAreShortened",
-		"Agents_RequestsAreCheckedBeforeTheProtocol", "Agents_SeeEveryToolAndNothingMore",
-		"AccountKey_InvalidFieldsAreRefused", "AccountKey_InvalidRestrictionsAreRefused", "Alert_RefusedWithPointersAndNothingStored",
-		"Args_FormsAreReadWithBracketNotation", "Args_FormsCarryKeysNamesAndRefusals", "Batch_RefusesWhatCantBeRead",
-		"Cancel_SeveralJobsRefusesAnInvalidListOfIDs", "Limits_HostIsReadAsInURLs", "Limits_RefusedBodies",
-		"ListCursor_ForgedIs422", "ListLogs_InvalidFiltersAreRefused", "ListOrder_InvalidIs422NamingTheAllowedFields",
-		"ListOrder_IsReadInAllItsForms", "ListSearch_RefusesIncompatibleParameters", "List_InvalidLimitsAndOffsetsAre422",
-		"List_ReportsAllProblemsOfAQuery", "Listen_RefusesBadOptionsAndTheWrongKeys", "Outcome_OptionsAreReadFromForms",
-		"Rehearse_RefusesWhatIsWrong", "Reschedule_InvalidDueTimeIsRefusedAndChangesNothing", "ScheduleEdit_RefusesReadOnlyFields", "ScheduleEnd_DisableAfterIsForSchedules",
-		"Timing_InvalidDurationsAreRefused", "Timing_OtherFormsOfScheduledAtAreRefused",
-		"Validation_BodyMustBeAnObject", "Validation_ListsAtMost100Problems", "Validation_ListsEveryProblem",
-		"Validation_PointsAtTheInvalidField", "Validation_UnknownFieldNamesTheNearestKnownOne",
-	}},
-	{"the arithmetic of cron expressions", []string{
-		"ScheduleCron_FirstTickIsAtOrAfterTheStart", "ScheduleCron_InvalidExpressionsAreRefused", "ScheduleCron_TimezoneIsIANAAndNeedsCron",
-		"ScheduleCron_WithoutAFutureStartTicksFromNow", "ScheduleCron_ZoneInTheExpressionIsRefusedNamingTimezone",
-	}},
-	{"what is sent to a target, where to, and what its response means", []string{
-		"Mask", "Request", "TargetRedirect", "TargetURL", "WebhookReceiver",
-		"Attempt_FailsOnAnyOtherFinalStatus", "Attempt_SlowResponseWithinTheTimeoutSucceeds", "Attempt_SucceedsOnAny2xx",
-		"Attempt_TimeoutCoversTheWholeResponse",
-		"DynamicFields_BodyThatIsExactlyOneIsReplaced", "DynamicFields_FormFieldsAreReplacedWithoutMetadataKeys",
-		"DynamicFields_ObjectGetsThreeMetadataKeysAlsoInTheLog", "DynamicFields_StringThatIsExactlyOneIsReplaced",
-		"Failure_BlockedAddressIsNotRetried", "Failure_BlockedReceiversAreNeverConnectedTo", "Outcome_SuccessListDecidesWhichResponsesSucceed",
-		"Secrets_AreDroppedAtOtherHosts", "Secrets_ErrorsDontRepeatTheBody", "Secrets_GoOverHTTPOnlyIfPermitted",
-		"Secrets_NeedAKeyFile", "Secrets_NoCodingOrRangeHidesThem", "Secrets_TokensAreFetchedThroughTheGuard",
-		"Signature_OfJobsCallbacksAndWebhooksFollowsStandardWebhooks", "Signature_TimestampIsTheTimeOfSending",
-		"Target_AllowedOneNeedsNoSwitch", "Target_DeniedOneIsRefusedWhateverElseIsPermitted", "Target_HTTPIsCalledWithTheSwitchOnly",
-		"Target_JobsThatCreateJobsEndAfterThreeHops", "Target_PortsAreRestricted",
-		"Trace_MistakeInTheEnvironmentIsReportedAndJobsRun", "Trace_UnreachableCollectorDelaysNoJobsAndDropsAreCounted",
-	}},
-	{"how mail is sent", []string{
-		"AlertMail_NoPasswordWithoutTLS", "AlertMail_WithSTARTTLSOrTLSAndAPassword", "AlertMail_WithoutAPasswordTLSIsOptional", "AlertMail_WithoutAPublicURL",
-	}},
-	{"commands that call the API, flags, and what the process itself shows", []string{
-		"CommandImport", "CommandJobs", "CommandLogs", "CommandTerminal", "CommandWait", "Examples", "Health",
-		"CommandApply_JoinsFilesOfAnOwner", "CommandApply_NeedsYesWithoutATerminal",
-		"CommandFlag_EachIsAlsoAnEnvironmentVariable", "CommandFlag_InvalidValueExitsNonZeroNamingTheFlag",
-		"CommandFlag_ListenDefaultsToLoopback8080", "CommandFlag_LogFormatIsHonoured", "CommandFlag_RetentionIsReadInTheseForms",
-		"CommandFlag_SwitchesReadAsGoReadsBooleans", "CommandFlag_WinsOverItsEnvironmentVariable",
-		"CommandFlag_WithoutTargetCAFileOnlySystemCertificatesAreTrusted",
-		"Command_DemoNeedsNothingAndEndsWithin30SecondsWithASummary", "Command_TakesFlagsBeforeOrAfterArguments",
-		"Metrics_AreServedOnAnotherAddress", "Metrics_CountWhatHappens", "Metrics_ShowRequestsUnderWay",
-	}},
-	{"limits that each process keeps in memory", []string{
-		"LimitDescriptors", "LimitRate", "LimitShare", "LimitBudget_ManyDynamicFieldsDelayNoOtherJob", "LimitBudget_RequestThatCannotFitIsRefusedOnCreate",
-		"LimitConnection_BodyThatDoesNotArriveTimesOut", "LimitConnection_ClientThatDoesNotReadItsResponseIsClosed",
-		"LimitConnection_DeclaredLengthsCostNoMemory", "LimitConnection_FloodKeepsNoOtherClientOut",
-		"LimitConnection_HeaderOfVeryManyLinesIsRefused", "LimitConnection_HeaderThatNeverEndsTimesOut", "LimitConnection_LargeBodiesInFlightAreBounded",
-	}},
+	names []string
 }
 
-// fewerMalformed is how many malformed requests suffice on PostgreSQL: they are refused
-// before it is asked.
-const fewerMalformed = "1000"
+// onPostgreSQL are the tests of package e2e that `make test` runs again on PostgreSQL:
+// their outcome depends on how the database locks, commits, notifies and loses
+// connections, which the suite of the stores can't show. All others run there if
+// everything is asked for; see oneStore. Those that are pooled run behind PgBouncer, which
+// changes just that, the others on the server itself.
+var onPostgreSQL = []struct {
+	subjects
+	pooled bool
+}{
+	{subjects{"calls that meet each other or the start and the end of an attempt", []string{
+		"Race", "Apply_IfMatchOfAnOlderPlanIsRefused", "Apply_SimultaneousCallsFollowOneAnother", "Cancel_SeveralJobsRaceWithStart",
+		"Completion_RacesHaveOneOutcome", "Conditions_ManyAtOnceCreateOne", "Idempotency_SimultaneousCreatesStoreExactlyOne",
+		"LimitQuota_HoldsForConcurrentCreates", "Operations_OneAtATimeUntilStopped", "QStash_TopicsKeepWhatIsAddedAtOnce",
+		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "ScheduleEdit_RaceWithFinish", "WebhookSequence_IsConsistentInARaceOfCancelAndStart",
+	}}, true},
+	{subjects{"kills between two statements, and what the next start finds", []string{
+		"DurabilityCrash", "After_AKillLosesNothing", "Apply_AKillAppliesAllOrNothing", "Batch_AKillStoresAllOrNothing",
+		"Completion_AReportBeforeTheResponseSurvivesAKill", "Completion_SurvivesKills", "Conflict_AFollowerSurvivesKills", "Edit_SurvivesKills",
+		"LimitBudget_RequestOverItIsRecordedOnceDespiteCrashes", "Limits_ParallelHoldsThroughAKill", "Limits_RateHoldsThroughKills",
+		"Operations_KilledInTheMiddleAreExact",
+	}}, true},
+	{subjects{"changes that a running service must notice through the database, also where no notification arrives", []string{
+		"AccountSuspension_EndsAttemptsUntilResumed", "Cancel_AbortsARequestUnderWay", "Cancel_FreesTheJobsSlot",
+		"Command_NewKeyIsAcceptedByARunningServiceAtOnce", "Command_RevokedKeyIsRefusedByARunningServiceWithin2Seconds",
+		"LimitQuota_OfOneAccountTakesEffectAtOnce", "Limits_EndOfAnAwaitingAttemptIsUsedAtOnce", "Listen_AnswersJobsCallbacksAndWebhooksWithTheirSignatures",
+		"Listen_EndsWhenTheKeyIsRevoked", "Listen_IsRetriedWhenTheListenerIsKilled", "Operations_RunReachesRetriesAndStartsAtOnce",
+		"RunNow_StartsAPendingJobAtOnce", "Secrets_KeysRotateBesideARunningService", "Stream_EndsWhenItsKeyIsRevoked",
+		"Stream_ReportsWhatHappensInTheAccount", "Stream_ResumesAfterTheLastLogSeen",
+	}}, true},
+	{subjects{"starts, stops and copies of a database that other processes use", []string{
+		"Drain", "DurabilityCopy", "DurabilityKill", "DurabilitySIGTERM", "DurabilityStop", "Listen_OutlivesRestarts",
+		"Account_StatisticsSurviveAStop", "JobExpiry_DiscardsAJobThatIsDueDuringDowntime", "ScheduleCatchUp_AfterDowntime", "Stream_EndsAtOnceWhenTheServiceStops",
+	}}, false},
+	{subjects{"lists and exports that are read while rows are written, and what is large", []string{
+		"Apply_AThousandTwiceWritesNothingTheSecondTime", "ListCursor_HasNoGapOrRepeatWhileRowsAreCreated",
+		"ListCursor_WalksLogsWhileJobsRun", "ListLogs_ExportIsReadInPagesUpToItsStart",
+		"Retention_WorksWhileTheServiceRunsAndDelaysNothing", "WebhookPayload",
+	}}, false},
+	{subjects{"from a request to its log, its callback and the next run, for each kind of record", []string{
+		"AccountDeletion", "Lateness", "Story", "After_AChainStartsInOrder", "API_HealthzAndReadyzReportAServiceThatIsUp",
+		"Callback_IsRetriedAfter5SecondsWithTheSameID", "Conflict_ReplaceKeepsTheIdsAndAddsARevision", "Export_OfAWholeAccountCanBeApplied",
+		"Groups_RunBecomesItsJobs", "Limits_WaitingIsShown", "Operations_RescheduleToATimeOrSpread", "Outcome_ResponsesSteerTheirSchedule",
+		"QStash_MessageIsSentSignedAndReported", "ScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished", "ScheduleDisable_StopsRunsAndEnableKeepsTheGrid",
+		"Then_BodiesGetTheSummary", "Webhook_SuccessfulAttemptSendsStartRequestResponseAndFinish",
+	}}, false},
+}
+
+// oneStore are the subjects that `make test` runs on SQLite only, but for the tests that
+// onPostgreSQL names. Each subject of package e2e is in one of both lists.
+var oneStore = []subjects{
+	{"how a request is read, and its fields are checked", []string{
+		"API", "APIBody", "APIGarbled", "APIMalformed", "APIRoute", "Args", "Docs", "KeyInPath", "KeyRequest", "Lists", "Preview", "Query", "Validation",
+	}},
+	{"what is sent to a target, where to, and what its response means", []string{
+		"Attempt", "Dropped", "DynamicFields", "Failure", "Identity", "Mask", "Outcome", "Redact", "Request", "Response", "Secrets", "Signature",
+		"Target", "TargetRedirect", "TargetURL", "Trace", "WebhookReceiver",
+	}},
+	{"commands that call the API, flags, and what the process itself shows", []string{
+		"Command", "CommandApply", "CommandFlag", "CommandImport", "CommandJobs", "CommandLogs", "CommandOperations", "CommandTerminal", "CommandWait",
+		"Examples", "Health", "Metrics", "Punctuality",
+	}},
+	{"limits that each process keeps in memory", []string{
+		"LimitBudget", "LimitConnection", "LimitDescriptors", "LimitRate", "LimitShare",
+	}},
+	{"databases in a file", []string{"Damaged", "DurabilityLostFile", "DurabilityUnreadable"}},
+	{"decisions, which are the same code inside a transaction of either store; the suite of the stores shows what is stored, and test/differ what is answered", []string{
+		"After", "Alert", "Batch", "Callback", "CallbackOn", "Cancel", "Completion", "Conditions", "Conflict", "Edit", "Groups", "Idempotency", "JobExpiry",
+		"Limits", "Operations", "Put", "Reschedule", "RunNow", "State", "Then", "Timing", "Webhook", "WebhookSequence",
+		"ScheduleCatchUp", "ScheduleCron", "ScheduleDelete", "ScheduleDisable", "ScheduleEdit", "ScheduleEnable", "ScheduleEnd", "ScheduleGrid", "ScheduleKept",
+		"ScheduleList", "ScheduleRun", "ScheduleSkipped", "Rehearse",
+	}},
+	{"records and lists, of which the suite of the stores shows every statement, and test/differ what is answered", []string{
+		"APIRecord", "Account", "AccountKey", "AccountSuspension", "AlertMail", "Apply", "Audit", "Export", "LimitQuota", "List", "ListCursor", "ListFilter", "ListLogs",
+		"ListOrder", "ListPage", "ListSearch", "PeopleMail", "PeopleProvider", "PeopleSecondFactor", "PeopleSignup", "Period", "Rerun", "Retention",
+	}},
+	{"calls that meet, and restarts under load, which this package has with three nodes", []string{"DurabilityRestart", "RequestID", "RerunKey"}},
+	{"other edges to the same service, with neither rules nor tables of their own", []string{"Agents", "QStash"}},
+	{"connections to clients; listen_test.go has those between nodes", []string{"Listen", "Stream"}},
+}
 
 // wholeSuite reports whether all tests of package e2e run on PostgreSQL.
 func wholeSuite() bool {
 	return os.Getenv("PUNCTUAL_NODES_FULL") != "" || os.Getenv("PUNCTUAL_E2E_FULL") != ""
 }
 
-// skipped returns the pattern of the tests in oneStore.
-func skipped() string {
-	var all []string
-	for _, part := range oneStore {
-		for _, name := range part.tests {
-			if strings.Contains(name, "_") {
-				name += "$"
-			} else {
-				name += "_"
-			}
-			all = append(all, name)
-		}
-	}
-	return "^Test(" + strings.Join(all, "|") + ")"
+// has reports whether a test is one of the subjects, or belongs to one.
+func (s subjects) has(test string) bool {
+	return slices.ContainsFunc(s.names, func(name string) bool { return test == name || strings.HasPrefix(test, name+"_") })
 }
 
-func TestOneStore_NamesTestsThatExist(t *testing.T) {
+// patternOnPostgreSQL selects the tests of onPostgreSQL.
+func patternOnPostgreSQL(pooled bool) string {
+	var names []string
+	for _, part := range onPostgreSQL {
+		if part.pooled != pooled {
+			continue
+		}
+		for _, name := range part.names {
+			if !strings.Contains(name, "_") {
+				name += "_.*"
+			}
+			names = append(names, name)
+		}
+	}
+	return "^Test(" + strings.Join(names, "|") + ")$"
+}
+
+// declared returns the names of the tests of package e2e, without Test.
+func declared(t *testing.T) (names []string) {
+	t.Helper()
 	files, err := os.ReadDir("../e2e")
 	if err != nil {
 		t.Fatal(err)
 	}
 	declaration := regexp.MustCompile(`(?m)^func Test(\w+)\(t `)
-	var declared []string
 	for _, file := range files {
 		if !strings.HasSuffix(file.Name(), "_test.go") {
 			continue
@@ -115,22 +139,36 @@ func TestOneStore_NamesTestsThatExist(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, found := range declaration.FindAllSubmatch(text, -1) {
-			declared = append(declared, string(found[1]))
+			names = append(names, string(found[1]))
 		}
 	}
-	var names []string
+	return names
+}
+
+func TestOnPostgreSQL_NamesTestsThatExistAndLeavesNoSubjectOut(t *testing.T) {
+	tests := declared(t)
+	var again, once subjects
+	for _, part := range onPostgreSQL {
+		again.names = append(again.names, part.names...)
+	}
 	for _, part := range oneStore {
-		names = append(names, part.tests...)
+		once.names = append(once.names, part.names...)
 	}
-	for i, name := range names {
-		exists := func(test string) bool { return test == name || strings.HasPrefix(test, name+"_") }
-		if !slices.ContainsFunc(declared, exists) || slices.Contains(names[:i], name) {
-			t.Errorf("no test is named %s, or it is listed twice", name)
+	for _, list := range [][]string{again.names, once.names} {
+		for i, name := range list {
+			if !slices.ContainsFunc(tests, subjects{names: []string{name}}.has) || slices.Contains(list[:i], name) {
+				t.Errorf("no test is named %s, or it is listed twice", name)
+			}
 		}
 	}
-	once, pooled := regexp.MustCompile(skipped()), regexp.MustCompile(behindAPooler)
-	left := slices.DeleteFunc(declared, func(test string) bool { return once.MatchString("Test"+test) && !pooled.MatchString("Test"+test) })
-	if len(left) < 300 {
-		t.Errorf("only %d tests run on PostgreSQL", len(left))
+	for _, name := range once.names {
+		if slices.Contains(again.names, name) || strings.Contains(name, "_") {
+			t.Errorf("%s is in both lists, or no subject", name)
+		}
+	}
+	for _, test := range tests {
+		if !again.has(test) && !once.has(test) {
+			t.Errorf("%s is in neither list: say in onPostgreSQL or in oneStore where its subject is tested", test)
+		}
 	}
 }

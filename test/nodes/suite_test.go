@@ -50,39 +50,25 @@ func printDatabase(serverURL string) error {
 	return conn.Close(ctx)
 }
 
-// TestSuite_PassesOnPostgreSQL runs the end-to-end tests again, with every
-// service on PostgreSQL: those of which a store is a part and that don't run behind a
-// pooler, or all; see oneStore.
+// TestSuite_PassesOnPostgreSQL runs end-to-end tests again, with every service on
+// PostgreSQL: those of onPostgreSQL that don't run behind a pooler, or all.
 func TestSuite_PassesOnPostgreSQL(t *testing.T) {
 	server := suiteServer(t)
-	passed, err := runSuite(t.Context(), t, server, server.Port, suitePattern(""), leftOut())
+	passed, err := runSuite(t.Context(), t, server, server.Port, suitePattern(false), "")
 	if err != nil {
 		t.Error(err)
 	}
 	wantMany(t, passed)
 }
 
-// behindAPooler selects the tests whose statements, locks and notifications a pooler
-// may affect: of transactions, which are the same on a connection without one, so these
-// don't run there as well unless everything is asked for; and of connections.
-const (
-	behindAPooler = "^Test(" + transactions + "|" + connections + ")_"
-	transactions  = "Alert|Apply|Batch|Cancel|Edit|Idempotency|ListFilter|Put|Race|Reschedule|RunNow|ScheduleDisable|ScheduleRun|Secrets"
-	connections   = "Completion|Conflict|DurabilityCrash|DurabilityRestart|DurabilitySIGTERM|Limits|Listen|Operations|Stream"
-)
-
-// TestSuite_PassesBehindAPooler runs a part of them with a PgBouncer in between that
-// pools transactions; all of them with PUNCTUAL_NODES_FULL.
+// TestSuite_PassesBehindAPooler runs the others of onPostgreSQL, or all, with a PgBouncer
+// in between that pools transactions.
 func TestSuite_PassesBehindAPooler(t *testing.T) {
 	server := suiteServer(t)
-	pattern := behindAPooler
-	if os.Getenv("PUNCTUAL_NODES_FULL") != "" {
-		pattern = ""
-	}
 	var passed []string
 	for try := 1; ; try++ {
 		bouncer := pgtest.StartBouncer(t, server.URL("postgres"))
-		more, err := runSuite(bouncer.Context(), t, server, bouncer.Port, suitePattern(pattern), namesOf(passed))
+		more, err := runSuite(bouncer.Context(), t, server, bouncer.Port, suitePattern(true), namesOf(passed))
 		passed = append(passed, more...)
 		if bouncer.Context().Err() != nil && try < bouncers {
 			t.Logf("PgBouncer ended; another one goes on behind %d tests that have passed: %v", len(passed), err)
@@ -100,6 +86,14 @@ func TestSuite_PassesBehindAPooler(t *testing.T) {
 // many statements are cancelled.
 const bouncers = 5
 
+// suitePattern selects the tests of the suite that run, pooled or not; all when empty.
+func suitePattern(pooled bool) string {
+	if given := os.Getenv("PUNCTUAL_NODES_SUITE"); given != "" || wholeSuite() {
+		return given
+	}
+	return patternOnPostgreSQL(pooled)
+}
+
 // namesOf returns a pattern that selects tests by name; "" for none.
 func namesOf(tests []string) string {
 	if len(tests) == 0 {
@@ -111,7 +105,7 @@ func namesOf(tests []string) string {
 // wantMany fails a test that has run too few of the suite.
 func wantMany(t *testing.T, passed []string) {
 	t.Helper()
-	if len(passed) < 50 && suitePattern("") == "" {
+	if len(passed) < 30 && os.Getenv("PUNCTUAL_NODES_SUITE") == "" {
 		t.Errorf("only %d tests ran", len(passed))
 	}
 }
@@ -193,9 +187,6 @@ func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int
 	cmd.Env = append(os.Environ(),
 		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
 		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, fmt.Sprintf("127.0.0.1:%d", port), os.Args[0]))
-	if !wholeSuite() {
-		cmd.Env = append(cmd.Env, "PUNCTUAL_E2E_MALFORMED="+fewerMalformed)
-	}
 	p := &progress{name: t.Name(), told: time.Now()}
 	// It may have ended already when it is to print its goroutines.
 	p.stuck = time.AfterFunc(pace.Limit(suiteSilence), func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
@@ -217,17 +208,6 @@ func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int
 }
 
 var passedTest = regexp.MustCompile(`(?m)^--- PASS: (\S+) `)
-
-// suitePattern selects tests of the suite; all when empty.
-func suitePattern(usual string) string { return cmp.Or(os.Getenv("PUNCTUAL_NODES_SUITE"), usual) }
-
-// leftOut selects the tests that don't run on PostgreSQL, if any.
-func leftOut() string {
-	if wholeSuite() || suitePattern("") != "" {
-		return ""
-	}
-	return skipped() + "|^Test(" + transactions + ")_"
-}
 
 var elapsed = regexp.MustCompile(`(?m)^--- \w+: (\S+) \(([\d.]+)s\)`)
 
