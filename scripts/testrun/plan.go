@@ -26,11 +26,16 @@ var raceFlags = []string{
 // a test program is linked in two thirds of the time; and make lint vets.
 var testFlags = []string{"-ldflags=-w", "-vet=off"}
 
+// crowds are packages each of which keeps two processors busy by itself: with several
+// services, servers or browsers at once. Of these one runs at a time: two would make each
+// other late, not the whole shorter.
+var crowds = []string{"test/nodes", "test/browser", "test/e2e", "test/soak"}
+
 // longest are the packages that take longest, which come first, so that none runs alone
 // at the end.
 var longest = []string{
-	"test/nodes", "test/browser", "internal/store/postgres", "internal/cli", "test/e2e",
-	"internal/store/sqlite", "test/clients/typescript", "internal/copydb",
+	"test/nodes", "test/e2e", "test/browser", "test/clients/typescript", "test/generators", "internal/cli",
+	"internal/store/postgres", "internal/copydb", "internal/store/sqlite", "internal/execute", "internal/dashboard",
 }
 
 // plain are the packages that run without the race detector in `make test`; all others
@@ -49,6 +54,7 @@ var plain = []string{
 	"test/clients/typescript",
 	"test/clients/workflow",
 	"test/deploy",
+	"test/differ", // one call after the other; what is concurrent in a service, others test
 	"test/disk",
 	"test/docs",
 	"test/e2e",
@@ -130,19 +136,23 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 	return nil, fmt.Errorf("there is no plan %q; there are all, quick and race", plan)
 }
 
-// everything is what `make test` runs: the packages with the race detector beside those
-// without. The latter run real processes and wait for clocks: two packages of each kind
-// at once keep two cores busy. Then come the other part of the store suite, and what
-// needs the machine for itself.
+// everything is what `make test` runs, in three rows beside each other: one of the crowds,
+// one package of the others that run without the race detector, which wait for other
+// processes and clocks more than they work, and two with it, which work. That keeps two
+// cores busy and no more. Then come the other part of the store suite, and what needs the
+// machine for itself.
 func everything(packages, args []string) []stage {
 	rest := without(ordered(packages), alone)
 	args = slices.Concat(testFlags, args)
-	flags := slices.Concat([]string{"-p", "2"}, args)
 	bare := slices.Concat(plain, sequential)
+	one, two := slices.Concat([]string{"-p", "1"}, args), slices.Concat(raceFlags, []string{"-p", "2"}, args)
 	return []stage{
 		{
-			args: flags, packages: only(rest, bare), prefix: repeatPlain, program: true,
-			beside: []stage{{args: slices.Concat(raceFlags, flags), packages: without(rest, bare), env: []string{storesParallel}, prefix: repeat, program: true}},
+			args: one, packages: only(rest, crowds), prefix: repeatPlain, program: true,
+			beside: []stage{
+				{args: one, packages: without(only(rest, bare), crowds), prefix: repeatPlain, program: true},
+				{args: two, packages: without(rest, slices.Concat(bare, crowds)), env: []string{storesParallel}, prefix: repeat, program: true},
+			},
 		},
 		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial}, prefix: repeatPlain},
 		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},

@@ -40,7 +40,7 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"test/nodes test/e2e internal/job test/sim", "beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+	want := []string{"test/nodes test/e2e", "beside internal/job test/sim", "beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
 		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)
@@ -89,7 +89,7 @@ func TestPlans_NameExistingPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(longest, notQuick, plain, sequential, stores, alone) {
+	for _, name := range slices.Concat(crowds, longest, notQuick, plain, sequential, stores, alone) {
 		if !slices.Contains(packages, module+"/"+name) {
 			t.Errorf("there is no package %s", name)
 		}
