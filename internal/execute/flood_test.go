@@ -55,7 +55,7 @@ func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)
 		if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 			return
 		}
-		f := &framer{Framer: http2.NewFramer(conn, conn), conn: conn}
+		f := &framer{Framer: http2.NewFramer(conn, conn), conn: conn, acks: make(chan struct{}, 64), ended: make(chan struct{})}
 		if f.WriteSettings() != nil {
 			return
 		}
@@ -65,6 +65,7 @@ func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)
 		for {
 			frame, err := f.ReadFrame()
 			if err != nil {
+				close(f.ended)
 				return
 			}
 			react(f, frame)
@@ -74,7 +75,9 @@ func framing(t *testing.T, first func(*framer), react func(*framer, http2.Frame)
 
 type framer struct {
 	*http2.Framer
-	limited atomic.Bool // for the test
+	limited atomic.Bool   // for the test
+	acks    chan struct{} // has what a test takes for answers to pings
+	ended   chan struct{} // closed when the other side has ended the connection
 	conn    net.Conn
 }
 

@@ -202,7 +202,6 @@ func TestCancel_SeveralJobsRaceWithStart(t *testing.T) {
 		}
 		return nil
 	})
-	settle(t, a.Client)
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))
 	wantUnfinishedOfSchedules(t, l)

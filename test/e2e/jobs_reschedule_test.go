@@ -59,15 +59,6 @@ func mayFail(c *harness.Client, method, path, body string) error {
 	return err
 }
 
-// settle waits until nothing is due within a minute.
-func settle(t *testing.T, c *harness.Client) {
-	t.Helper()
-	harness.Eventually(t, soon, "nothing to be due within a minute", func() bool {
-		first := c.Get("/api/jobs?state=scheduled&limit=1&order_by=scheduled_at,asc").Want(200).Data().Get("0.job.scheduled_at")
-		return !first.Exists() || instant(t, first).After(time.Now().Add(time.Minute))
-	})
-}
-
 // wantUnfinishedOfSchedules fails the test unless every schedule has one
 // unfinished job and every other job is final.
 func wantUnfinishedOfSchedules(t *testing.T, l *ledger) {
@@ -116,7 +107,6 @@ func TestReschedule_RaceWithStart(t *testing.T) {
 		}
 		return nil
 	})
-	settle(t, a.Client)
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v %v", l.check(t), late)
 	if late["200"] == 0 || late["422"] == 0 {

@@ -149,7 +149,6 @@ func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 		}
 		return nil
 	})
-	settle(t, a.Client)
 	l := takeLedger(t, a.Client, target)
 	t.Logf("%v", l.check(t))
 	wantUnfinished(t, l, 1)
