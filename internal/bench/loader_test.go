@@ -45,8 +45,9 @@ func TestOrder_ReadsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// startTestLoad runs the load within the test, against a service of two calls.
-func startTestLoad(t *testing.T, create http.HandlerFunc) (order func(loadOrder, []planned), report func() loadReport, end func()) {
+// startTestLoad runs the load within the test, against a service of two calls. report
+// returns its last report, after calling then with each before it.
+func startTestLoad(t *testing.T, create http.HandlerFunc) (order func(loadOrder, []planned), report func(then ...func(loadReport)) loadReport, end func()) {
 	t.Helper()
 	service := httptest.NewServer(create)
 	t.Cleanup(service.Close)
@@ -77,7 +78,7 @@ func startTestLoad(t *testing.T, create http.HandlerFunc) (order func(loadOrder,
 			t.Error(err)
 		}
 	}
-	report = func() loadReport {
+	report = func(then ...func(loadReport)) loadReport {
 		for {
 			var r loadReport
 			if err := json.Unmarshal([]byte(next()), &r); err != nil {
@@ -85,6 +86,9 @@ func startTestLoad(t *testing.T, create http.HandlerFunc) (order func(loadOrder,
 			}
 			if r.Last {
 				return r
+			}
+			for _, f := range then {
+				f(r)
 			}
 		}
 	}
@@ -135,19 +139,20 @@ func TestLoad_ReportsRefusal(t *testing.T) {
 // What was created before an interruption must be known, to be cancelled.
 func TestLoad_TellsWhatItCreatedBeforeItsInputEnded(t *testing.T) {
 	t.Parallel()
-	created := make(chan struct{}, 2)
 	order, report, end := startTestLoad(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "/api/jobs/1")
 		w.WriteHeader(http.StatusCreated)
-		created <- struct{}{}
 	})
 	order(loadOrder{Clients: 1, Keep: true}, []planned{
 		{number: 1, due: time.Now(), url: "https://127.0.0.1:1/job"},
 		{number: 2, due: time.Now(), create: time.Now().Add(time.Hour), url: "https://127.0.0.1:1/job"},
 	})
-	<-created
-	time.AfterFunc(loadTells, end) // the response is still to arrive
-	if r := report(); r.Error == "" || len(r.Paths) != 1 {
+	interrupt := func(r loadReport) {
+		if r.Done == 1 {
+			end()
+		}
+	}
+	if r := report(interrupt); r.Error == "" || len(r.Paths) != 1 {
 		t.Errorf("of an interrupted order it reports %+v", r)
 	}
 }

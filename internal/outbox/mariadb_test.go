@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // mariaServer is the server of this process: the socket of one that was started here.
@@ -37,7 +39,7 @@ var mariaServer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer func() { _ = db.Close() }()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(pace.Guard(time.Minute)); ; time.Sleep(50 * time.Millisecond) {
 		if err = db.Ping(); err == nil || time.Now().After(deadline) {
 			return socket, err
 		}

@@ -165,12 +165,17 @@ func BenchmarkParseAmount(b *testing.B) {
 
 // A literal of the greatest length must not be a way to keep a node busy.
 func TestParseAmountIsFast(t *testing.T) {
-	began := time.Now()
-	for range 100 {
-		_, _ = ParseAmount("0."+strings.Repeat("9", maxLiteral-10)+"e-9999", 1)
-		_, _ = ParseAmount(strings.Repeat("9", maxLiteral-5)+"e-980", 1)
+	const enough = time.Second
+	least := time.Hour
+	for try := 0; try < 10 && least > enough; try++ { // a busy machine may stand still in one
+		began := time.Now()
+		for range 100 {
+			_, _ = ParseAmount("0."+strings.Repeat("9", maxLiteral-10)+"e-9999", 1)
+			_, _ = ParseAmount(strings.Repeat("9", maxLiteral-5)+"e-980", 1)
+		}
+		least = min(least, time.Since(began))
 	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("200 literals took %v", took)
+	if least > enough {
+		t.Errorf("200 literals took %v at least", least)
 	}
 }

@@ -18,9 +18,9 @@ func TestAccountDeletion_StopsEverythingOfTheAccount(t *testing.T) {
 	release := underWay.Hold(harness.Status(200))
 	create(gone.Client, `{"url":"`+underWay.URL+`","callback_url":"`+called.URL+`","repeat_every":1}`)
 	underWay.Await(t, 1, soon)
-	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":6}`)
-	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":5,"repeat_every":1}`)
-	create(stays.Client, `{"url":"`+always.URL+`","schedule_in":7}`)
+	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":15}`)
+	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":14,"repeat_every":1}`)
+	create(stays.Client, `{"url":"`+always.URL+`","schedule_in":16}`)
 
 	gone.Service.Command(t, "accounts", "delete", gone.Email, "--yes")
 	deleted := time.Now()

@@ -95,7 +95,7 @@ func TestAccountKey_WithoutAScopePermitsEverything(t *testing.T) {
 func TestAccountKey_Expires(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	ends := time.Now().Add(2 * time.Second).UTC().Format("2006-01-02T15:04:05.000000Z")
+	ends := time.Now().Add(6 * time.Second).UTC().Format("2006-01-02T15:04:05.000000Z")
 	made := a.Post("/api/account/keys", `{"name":"short","scope":"jobs","expires_at":"`+ends+`"}`).Want(201).Data()
 	wantSame(t, "expires_at", made.Get("expires_at"), `"`+ends+`"`)
 	c := a.Service.Client(t, made.Get("key").Str())

@@ -38,7 +38,7 @@ func TestAccountSuspension_EndsAttemptsUntilResumed(t *testing.T) {
 	pending, marker := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
 	running := create(suspended.Client, `{"retries":0,"timeout":900,"url":"`+target.URL+`"}`)
 	target.Await(t, 1, soon)
-	later := create(suspended.Client, `{"schedule_in":4,"url":"`+pending.URL+`"}`)
+	later := create(suspended.Client, `{"schedule_in":12,"url":"`+pending.URL+`"}`)
 	s.Command(t, "accounts", "suspend", suspended.Email)
 	began := time.Now()
 	harness.Eventually(t, soon, "the request of the suspended account to end", func() bool {
@@ -47,7 +47,7 @@ func TestAccountSuspension_EndsAttemptsUntilResumed(t *testing.T) {
 	if took := time.Since(began); took > harness.Allowed(3*time.Second, began) {
 		t.Errorf("the request went on for %s", took)
 	}
-	create(other, `{"schedule_in":5,"url":"`+marker.URL+`"}`)
+	create(other, `{"scheduled_at":"`+instant(t, later.Get("job.scheduled_at")).Add(time.Second).Format(time.RFC3339Nano)+`","url":"`+marker.URL+`"}`)
 	marker.AwaitEnds(t, 1, soon)
 	if n, m := len(target.Hits()), len(pending.Hits()); n != 1 || m != 0 {
 		t.Errorf("while it was suspended the account made %d and %d requests, want the first one only", n, m)

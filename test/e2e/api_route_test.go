@@ -178,6 +178,7 @@ func TestAPIRoute_BearerAndTokenCarryTheSameKeys(t *testing.T) {
 func TestAPIRoute_PublicCallsNeedNoKey(t *testing.T) {
 	t.Parallel()
 	s := harness.Shared(t)
+	awaitReady(t, s)
 	for _, c := range []*harness.Client{s.Client(t, ""), s.Client(t, "wrong")} {
 		for _, path := range []string{"/api/ping", "/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"} {
 			c.Get(path).Want(200)
@@ -220,7 +221,7 @@ func TestAPIRoute_RecordsOfAnotherAccountAre404(t *testing.T) {
 func TestAPIRoute_OtherHostsThanThePublicURLAreRefused(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("public-url", "https://punctual.example.com"))
-	harness.Eventually(t, soon, "the service to be ready", func() bool { return s.Client(t, "").Get("/readyz").Status == 200 })
+	awaitReady(t, s)
 	ask := func(path, host string, headers ...string) *http.Response {
 		t.Helper()
 		c := connect(t, s)

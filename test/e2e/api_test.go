@@ -47,9 +47,9 @@ func TestAPI_BroadcastReturnsTheSameObject(t *testing.T) {
 
 func TestAPI_HealthzAndReadyzReportAServiceThatIsUp(t *testing.T) {
 	t.Parallel()
-	c := harness.Shared(t).Client(t, "")
-	c.Get("/healthz").Want(200)
-	c.Get("/readyz").Want(200)
+	s := harness.Shared(t)
+	s.Client(t, "").Get("/healthz").Want(200)
+	awaitReady(t, s)
 }
 
 // documented are the calls the document must describe.

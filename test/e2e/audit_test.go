@@ -46,7 +46,7 @@ func TestAudit_LogsWhoDidWhat(t *testing.T) {
 	shown := command(t, a.Service, "accounts", "audit", a.Email, "--json")
 	wantSame(t, "the command's", shown, entries.Raw())
 	// It is in the service's log as well.
-	if want := `"msg":"audit","event":"key.created","actor":"key","name":"` + a.Key[:9] + `","account":"` + a.ID + `","address":"127.0.0.1"`; !strings.Contains(a.Service.Stderr(), want) {
+	if want := `"msg":"audit","event":"key.created","actor":"key","name":"` + a.Key[:9] + `","account":"` + a.ID + `","address":"127.0.0.1"`; !harness.Within(soon, func() bool { return strings.Contains(a.Service.Stderr(), want) }) {
 		t.Errorf("the log has no %s", want)
 	}
 	if n := len(account(t).Get("/api/account/audit").Want(200).Data().Items()); n != 2 {

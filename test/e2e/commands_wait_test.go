@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // clientOf returns the environment of a command that calls the account's service.
@@ -68,7 +69,7 @@ func (s *spawned) start() {
 // await waits until the command has printed a text.
 func (s *spawned) await(text string) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(s.said(), text); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(pace.Guard(3 * soon)); !strings.Contains(s.said(), text); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("punctual %q does not say %q but %q", s.cmd.Args[1:], text, s.said())
 		}
@@ -87,7 +88,7 @@ func (s *spawned) interrupt() int {
 // end waits for the end of the command and returns its exit status.
 func (s *spawned) end() int {
 	s.t.Helper()
-	late := time.AfterFunc(30*time.Second, func() { _ = s.cmd.Process.Kill() })
+	late := time.AfterFunc(pace.Guard(3*soon), func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	_ = s.cmd.Wait()
 	if s.read != nil {

@@ -161,10 +161,11 @@ func TestDurabilityCrash_ScheduleContinuesWithOneUnfinishedJob(t *testing.T) {
 	}
 	hits := target.Await(t, 5, afterCrash(s))
 	c.Post(schedulePath(first)+"/disable", nil).Want(200)
-	wantTicks(t, first, hits, 0, 1, 1, ticks(t, first, hits)[3], ticks(t, first, hits)[3]+1)
-	if ticks := ticks(t, first, hits)[3]; ticks < 4 {
-		t.Errorf("the run after the interrupted one was due %v s after the first: a second late one", ticks)
+	if due := ticks(t, first, hits); due[0] != 0 || due[1] != due[2] || due[3] < 4 {
+		t.Errorf("runs were due %v s after the first: want the second twice, and no other late one", due)
 	}
+	wantFollowing(t, c, first, hits[:2])
+	wantFollowing(t, c, first, hits[2:])
 	for _, hit := range hits[1:] {
 		wantSame(t, "$state", hit.JSON().Member("$state"), `{"n":1}`)
 	}
@@ -212,7 +213,9 @@ func TestDurabilityCrash_RetrySurvives(t *testing.T) {
 	retryAt := instant(t, logsOf(c, job)[1].Get("payload.retry_at"))
 	s.Kill()
 	s.Restart(t)
-	wantSame(t, "the job after the restart", c.Get(jobPath(job)).Want(200).Data(), job.Raw())
+	if now := c.Get(jobPath(job)).Want(200).Data(); time.Now().Before(retryAt) {
+		wantSame(t, "the job after the restart", now, job.Raw())
+	}
 	again := target.Await(t, 2, afterCrash(s))[1]
 	if again.At.Before(retryAt) || again.At.Sub(retryAt) > harness.Allowed(2*time.Second, retryAt) {
 		t.Errorf("tried again at %s, want %s", again.At, retryAt)

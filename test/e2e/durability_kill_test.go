@@ -303,7 +303,7 @@ func (s *storm) judgeHits(job harness.JSON, hits []harness.Hit, logs []string) {
 		if i == len(hits)-1 {
 			continue
 		}
-		if gap := s.untilKill(hit); gap > recordWithin {
+		if gap := s.untilKill(hit); gap > harness.Allowed(recordWithin, hit.End) {
 			s.t.Errorf("job %s was made again though the next kill came %s after the attempt from %s to %s; logs %q",
 				job.Get("job_id").Raw(), gap, hit.At, hit.End, logs)
 		} else {

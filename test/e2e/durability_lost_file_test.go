@@ -25,7 +25,7 @@ func TestDurabilityLostFile_DeletedDatabaseAcceptsNoMoreJobs(t *testing.T) {
 	c := s.Public(t)
 	job := `{"url":"` + harness.SharedTarget(t).Route(t).URL + `","schedule_in":3600}`
 	c.Post("/api/jobs", job).Want(201)
-	c.Get("/readyz").Want(200)
+	awaitReady(t, s)
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestDurabilityLostFile_DeletedDatabaseAcceptsNoMoreJobs(t *testing.T) {
 	if err := os.Rename(path+".away", path); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, 3*soon, "the service to go on", func() bool { return c.Get("/readyz").Status == 200 })
+	awaitReady(t, s)
 	c.Post("/api/jobs", job).Want(201)
 }
 

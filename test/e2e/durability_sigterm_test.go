@@ -29,7 +29,7 @@ func TestDurabilitySIGTERM_LetsAttemptsUnderWayFinishAndStartsNoMore(t *testing.
 	release := busy.Hold(harness.Status(200))
 	underWay := create(c, `{"url":"`+busy.URL+`"}`)
 	busy.Await(t, 1, soon)
-	coming := create(c, `{"schedule_in":1,"url":"`+next.URL+`"}`)
+	coming := create(c, `{"schedule_in":4,"url":"`+next.URL+`"}`)
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,8 @@ func TestDurabilitySIGTERM_LetsAttemptsUnderWayFinishAndStartsNoMore(t *testing.
 		answer, err := c.Try("GET", "/api/jobs", nil, harness.Header("Connection", "close"))
 		return err != nil || answer.Status == 503
 	})
-	if !next.Quiet(2 * time.Second) {
+	passed(t, instant(t, coming.Get("job.scheduled_at")))
+	if !next.Quiet(time.Second) {
 		t.Error("a run was started after SIGTERM")
 	}
 	if hit := busy.Hits()[0]; !hit.End.IsZero() {

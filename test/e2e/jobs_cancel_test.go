@@ -117,7 +117,7 @@ func TestCancel_PendingRunCreatesTheNextAtOnce(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
-	job := create(a.Client, `{"schedule_in":1.5,"repeat_every":1,"url":"`+target.URL+`"}`)
+	job := create(a.Client, `{"schedule_in":4,"repeat_every":1,"url":"`+target.URL+`"}`)
 	cancel(a.Client, job)
 	hit := target.Await(t, 1, soon)[0]
 	if want := instant(t, job.Get("job.scheduled_at")).Add(time.Second); !scheduledAt(t, hit).Equal(want) {
@@ -256,8 +256,8 @@ func TestCancel_JobNeverRuns(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
-	job := create(a.Client, `{"schedule_in":1,"url":"`+target.URL+`"}`)
-	other := create(a.Client, `{"schedule_in":1.2,"url":"`+target.URL+`/other"}`)
+	job := create(a.Client, `{"schedule_in":4,"url":"`+target.URL+`"}`)
+	other := create(a.Client, `{"schedule_in":4.2,"url":"`+target.URL+`/other"}`)
 	a.Post(jobPath(job)+"/cancel", nil).Want(200)
 	awaitState(t, a.Client, other, "completed")
 	for _, hit := range target.Hits() {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,11 +42,10 @@ func accepting(t *testing.T, c *harness.Client, members string) (job harness.JSO
 	return job, target, path
 }
 
-// awaitsCompletion reports whether the last log of a job says that it awaits its
-// completion.
+// awaitsCompletion reports whether a log of a job says that it awaits its completion. It
+// need not be the last: an attempt may be given up before a busy machine looks.
 func awaitsCompletion(c *harness.Client, job harness.JSON) bool {
-	logs := logsOf(c, job)
-	return len(logs) > 0 && logs[len(logs)-1].Get("payload.awaiting").Raw() == "true"
+	return slices.ContainsFunc(logsOf(c, job), func(log harness.JSON) bool { return log.Get("payload.awaiting").Raw() == "true" })
 }
 
 func TestCompletion_AResultCompletesTheJob(t *testing.T) {
@@ -189,18 +189,25 @@ func TestCompletion_GuessesAndHugeReportsAreRefused(t *testing.T) {
 	}
 	anyone.Post(path, `{"result":"`+strings.Repeat("x", 256<<10)+`"}`).WantPointers("#/result")
 	anyone.Post(path, `{"result":"`+strings.Repeat("x", 1<<20)+`"}`).WantProblem(413)
-	var refused atomic.Bool
+	// 50 at once and 50 a second are accepted; a slow machine doesn't send more.
+	var accepted atomic.Int64
 	var wg sync.WaitGroup
+	began := time.Now()
 	for range 200 {
 		wg.Go(func() {
-			if answer, err := anyone.Try("POST", path, `{"progress":1}`); err == nil && answer.Status == 429 && answer.Header.Get("Retry-After") != "" {
-				refused.Store(true)
+			switch answer, err := anyone.Try("POST", path, `{"progress":1}`); {
+			case err != nil:
+				t.Error(err)
+			case answer.Status == 200:
+				accepted.Add(1)
+			case answer.WantProblem(429).Header.Get("Retry-After") == "":
+				t.Errorf("it does not say when to try again: %s", answer)
 			}
 		})
 	}
 	wg.Wait()
-	if !refused.Load() {
-		t.Error("200 reports at once are all accepted")
+	if took := time.Since(began); float64(accepted.Load()) > 51+50*took.Seconds() {
+		t.Errorf("of 200 reports at once %d are accepted within %s", accepted.Load(), took)
 	}
 	large := `{"result":"` + strings.Repeat("x", 200<<10) + `"}`
 	harness.Eventually(t, soon, "a report to be accepted again", func() bool { return anyone.Post(path, large).Status == 200 })
@@ -217,7 +224,7 @@ func TestCompletion_IsOverWhenTheServiceHasNoPublicURLAnyMore(t *testing.T) {
 	t.Parallel()
 	owner, _ := completions(t)
 	target := harness.SharedTarget(t).Route(t)
-	job := create(owner.Client, `{"url":"`+target.URL+`","schedule_in":2,"retries":0,"completion":{"within":60}}`)
+	job := create(owner.Client, `{"url":"`+target.URL+`","schedule_in":5,"retries":0,"completion":{"within":60}}`)
 	owner.Service.Stop()
 	other := harness.Start(t, harness.Database(owner.Service.DatabaseURL))
 	c := other.Client(t, owner.Key)

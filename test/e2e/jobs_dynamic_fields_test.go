@@ -109,10 +109,10 @@ func TestDynamicFields_PreviousIsClearedByDisable(t *testing.T) {
 	job := create(a.Client, `{"method":"post","body":{},"repeat_every":1,"url":"`+target.URL+`"}`)
 	awaitState(t, a.Client, job, "completed")
 	a.Post(schedulePath(job)+"/disable", nil).Want(200)
-	before := len(target.AwaitEnds(t, len(target.Hits()), soon))
 	harness.Eventually(t, soon, "no run to be under way", func() bool {
 		return len(unfinished(a.Client, job.Get("schedule_id").Str())) == 0
 	})
+	before := len(target.Hits())
 	a.Post(schedulePath(job)+"/enable", nil).Want(200)
 	hits := target.Await(t, before+2, soon)[before:]
 	a.Post(schedulePath(job)+"/disable", nil).Want(200)

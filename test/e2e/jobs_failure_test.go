@@ -15,7 +15,7 @@ import (
 // this kind, and returns its log.
 func wantFailure(t *testing.T, c *harness.Client, address, kind string) harness.JSON {
 	t.Helper()
-	job, payload := finished(t, c, `{"retries":0,"timeout":5,"url":"`+address+`"}`, "discarded")
+	job, payload := finished(t, c, `{"retries":0,"timeout":300,"url":"`+address+`"}`, "discarded")
 	wantEvents(t, logsOf(c, job), "http.request", "http.error")
 	wantSame(t, "kind", payload.Get("kind"), quote(kind))
 	wantKeys(t, "the log of a failure", payload, "kind", "message", "duration_ms", "attempt", "retry_at")

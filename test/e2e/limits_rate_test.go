@@ -107,6 +107,7 @@ func TestLimitRate_CountsCallsWithoutAKeyByAddress(t *testing.T) {
 	}
 	exhaust(t, calls["open"])
 	a.Get("/api/jobs").Want(200) // a key that was valid before is looked up all the same
+	awaitReady(t, s)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
 		if got := nobody.Get(path).Want(200).Header.Get("RateLimit"); got != "" {
 			t.Errorf("%s is counted: %s", path, got)

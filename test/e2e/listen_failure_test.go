@@ -154,7 +154,7 @@ func TestListen_CancelsWhatNobodyWaitsFor(t *testing.T) {
 	p.await(t, 1)
 	a.Post(jobPath(job)+"/cancel", nil).Want(200)
 	<-ended
-	slow := create(a.Client, `{"retries":0,"timeout":1,"url":"https://listen.invalid/dev/x"}`)
+	slow := create(a.Client, `{"retries":0,"timeout":5,"url":"https://listen.invalid/dev/x"}`)
 	awaitState(t, a.Client, slow, "discarded")
 	if kind := awaitLogs(t, a.Client, slow, 2, soon)[1].Get("payload.kind").Str(); kind != "timeout" {
 		t.Errorf("the kind is %s, want timeout", kind)

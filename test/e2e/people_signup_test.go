@@ -38,7 +38,7 @@ func TestPeopleSignup_FirstNeedsTheSetupCode(t *testing.T) {
 	}
 	written := s.Stdout()
 	s.Restart(t)
-	harness.Eventually(t, soon, "the service to be ready", func() bool { return s.Client(t, "").Get("/readyz").Status == 200 })
+	awaitReady(t, s)
 	if again := strings.TrimPrefix(s.Stdout(), written); strings.Contains(again, "setup code") {
 		t.Errorf("it wrote %q", again)
 	}

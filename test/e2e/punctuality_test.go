@@ -38,7 +38,13 @@ func TestPunctuality_CountsTheJobsOfAllAccounts(t *testing.T) {
 	finished(t, first, `{"url":"`+target.URL+`"}`, "completed")
 	finished(t, second, `{"url":"`+target.URL+`"}`, "completed")
 	finished(t, second, `{"retries":0,"url":"https://`+ports.Free(t)+`/"}`, "discarded")
-	got := first.Get("/api/punctuality").Want(200)
+	// An attempt counts a moment after its end is stored, and an answer is kept for ten seconds.
+	var got *harness.Answer
+	harness.Eventually(t, 2*soon, "three attempts to count", func() bool {
+		got = first.Get("/api/punctuality").Want(200)
+		n, _ := punctualityOf(t, got, "hour")
+		return n >= 3
+	})
 	for _, period := range []string{"hour", "day", "week"} {
 		if n, _ := punctualityOf(t, got, period); n != 3 {
 			t.Errorf("%d attempts in the last %s, want 3", n, period)
@@ -57,7 +63,12 @@ func TestPunctuality_CountsTheJobsOfAllAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitState(t, first, job, "completed")
-	n, worst := punctualityOf(t, first.Get("/api/punctuality").Want(200), "hour")
+	var n int64
+	var worst float64
+	harness.Eventually(t, 2*soon, "the attempt after the restart to count", func() bool {
+		n, worst = punctualityOf(t, first.Get("/api/punctuality").Want(200), "hour")
+		return n >= 5
+	})
 	if n != 5 || worst <= 0 {
 		t.Errorf("after a restart there are %d attempts, the latest by %v ms", n, worst)
 	}

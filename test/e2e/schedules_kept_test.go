@@ -56,7 +56,7 @@ func TestScheduleKept_EqualContentIsAccepted(t *testing.T) {
 	a := account(t)
 	route := harness.SharedTarget(t).Route(t)
 	a.Do("PUT", "/api/limits/l", `{"parallel":1}`).Want(201)
-	ends := time.Now().Add(1500 * time.Millisecond).UTC()
+	ends := time.Now().Add(5500 * time.Millisecond).UTC()
 	ending := `{"url":` + quote(route.URL) + `,"repeat_every":1,"ends_at":` + quote(ends.Format(time.RFC3339Nano)) + `,"name":"n"}`
 	a.Do("PUT", "/api/schedules/key:ended", ending).Want(201)
 	limited := `{"url":` + quote(route.URL) + `,"cron":"0 0 1 1 *","limits":["l"]}`

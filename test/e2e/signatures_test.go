@@ -91,5 +91,5 @@ func TestSignature_TimestampIsTheTimeOfSending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantBetween(t, "webhook-timestamp", time.Unix(0, 0).Add(at), hit.At.Add(-2*time.Second), hit.At)
+	wantBetween(t, "webhook-timestamp", time.Unix(0, 0).Add(at), scheduledAt(t, hit).Add(-time.Second), hit.At)
 }

@@ -161,8 +161,11 @@ func TestStream_ResumesAfterTheLastLogSeen(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
+	before := follow(t, a.Client, "")
 	for range 3 {
-		awaitState(t, a.Client, create(a.Client, `{"url":"`+target.URL+`"}`), "completed")
+		number := create(a.Client, `{"url":"`+target.URL+`"}`).Get("job_id").Raw()
+		before.await("job " + number + " completed") // what was pushed is not pushed to a later stream
+		before.await("log " + number + " worker.http.response")
 	}
 	logs := a.Get("/api/logs?limit=100").Want(200).Data().Items() // the newest first
 	events := follow(t, a.Client, logs[2].Get("id").Str())

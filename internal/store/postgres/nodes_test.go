@@ -271,6 +271,8 @@ func TestQueueAbandoned_ItemsOfASilentNodeEndOnce(t *testing.T) {
 	if ended != 1 {
 		t.Errorf("the attempt ended %d times", ended)
 	}
+	_, err = c.stores[2].NodeHeartbeat(t.Context(), c.nodes[2])
+	c.ok(err)
 	if beat, err := c.stores[1].NodeHeartbeat(t.Context(), c.nodes[1]); err != nil || len(beat.Nodes) != 2 {
 		t.Errorf("alive are %v (%v), want two", beat.Nodes, err)
 	}

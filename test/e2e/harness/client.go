@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // Client calls the API of a service with one key. It checks every response
@@ -64,7 +66,7 @@ const IdleFor = 90 * time.Second
 
 var httpClient = &http.Client{
 	Transport:     transport,
-	Timeout:       30 * time.Second,
+	Timeout:       pace.Guard(30 * time.Second),
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
