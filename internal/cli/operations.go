@@ -164,7 +164,10 @@ func (c *operationsStart) watch(env *environment, id string) error {
 	defer line.end()
 	for {
 		record, err := c.record(env, http.MethodGet, operationPath(id), nil)
-		if err != nil {
+		switch {
+		case err != nil && env.ctx.Err() != nil:
+			return operationGoesOn(id)
+		case err != nil:
 			return err
 		}
 		o, err := decoded[operationView](record)
@@ -184,10 +187,15 @@ func (c *operationsStart) watch(env *environment, id string) error {
 		line.show(o.progress())
 		select {
 		case <-env.ctx.Done():
-			return failed(statusInterrupted, "no longer watching operation %s, which goes on; punctual operations stop %[1]s stops it", id)
+			return operationGoesOn(id)
 		case <-time.After(watchEvery):
 		}
 	}
+}
+
+// operationGoesOn is the error of an interrupt while an operation is watched.
+func operationGoesOn(id string) error {
+	return failed(statusInterrupted, "no longer watching operation %s, which goes on; punctual operations stop %[1]s stops it", printable(id))
 }
 
 // printOperation prints an operation in a line, its id, or its record.

@@ -59,6 +59,8 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 			}
 			id = d.Job.number() // a key may name another job later
 			line.show(d.progress(c.terminal(env)))
+		case env.ctx.Err() != nil:
+			return goesOn(id)
 		case status != statusUnreachable && status != statusTooMany || line.last == "":
 			return err
 		default:
@@ -73,7 +75,7 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 		}
 		select {
 		case <-env.ctx.Done():
-			return failed(statusInterrupted, "no longer watching job %s, which goes on; punctual jobs cancel %[1]s cancels it", printable(id))
+			return goesOn(id)
 		case <-until:
 			return failed(statusUndecided, "job %s is not final after %s; punctual jobs watch %[1]s goes on watching", printable(id), within)
 		case <-lost:
@@ -81,6 +83,11 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 		case <-time.After(pause):
 		}
 	}
+}
+
+// goesOn is the error of an interrupt while a job is watched.
+func goesOn(id string) error {
+	return failed(statusInterrupted, "no longer watching job %s, which goes on; punctual jobs cancel %[1]s cancels it", printable(id))
 }
 
 // ahead returns how far ahead the next attempt is.

@@ -64,6 +64,45 @@ func TestRun_AnInterruptedCallEndsWith130(t *testing.T) {
 	}
 }
 
+// An interrupt between two reads and one during a read are told alike: what is watched
+// goes on.
+func TestWatch_AnInterruptDuringARead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first string
+		args  []string
+	}{
+		"a job":        {detailsOf("executing", ""), []string{"jobs", "watch", "7"}},
+		"an operation": {`{"data":{"id":"7","action":"cancel","state":"running"}}`, []string{"operations", "start", "cancel", "--all", "--watch"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithCancel(t.Context())
+			reads := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					reads++
+				}
+				if reads > 1 {
+					stop()
+					<-r.Context().Done()
+					return
+				}
+				if r.Method == http.MethodPost {
+					w.WriteHeader(http.StatusAccepted)
+				}
+				_, _ = w.Write([]byte(c.first))
+			}))
+			defer server.Close()
+			var out bytes.Buffer
+			status := run(ctx, append(c.args, "--url", server.URL, "--api-key", "sk_a"), strings.NewReader(""), &out, &out)
+			if status != statusInterrupted || !strings.Contains(out.String(), " 7, which goes on") {
+				t.Errorf("ended with status %d: %s", status, out.String())
+			}
+		})
+	}
+}
+
 func TestList_ReadsPagesOfItsOwnPathOnly(t *testing.T) {
 	t.Parallel()
 	calls := 0
