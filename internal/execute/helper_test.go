@@ -26,9 +26,11 @@ import (
 	"github.com/punctual-dev/punctual/test/pace"
 )
 
-// TestMain silences what net/http logs about the hostile targets.
+// TestMain silences what net/http logs about the hostile targets. Tests wait for
+// connections that are opened ahead, however slow the machine is.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
+	openLimit = patience
 	os.Exit(m.Run())
 }
 

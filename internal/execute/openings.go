@@ -12,10 +12,11 @@ const (
 	// openingAtOnce limits how many connections are prewarmed at a time, so that
 	// handshakes don't delay what is due now.
 	openingAtOnce = 32
-	// openLimit limits opening a connection ahead, including the wait for a slot, so
-	// that unresponsive receivers don't hold the slots for long.
-	openLimit = 5 * time.Second
 )
+
+// openLimit limits opening a connection ahead, including the wait for a slot, so that
+// unresponsive receivers don't hold the slots for long. Tests on slow machines raise it.
+var openLimit = 5 * time.Second
 
 // openings is the connections that are being opened in goroutines of their own.
 type openings struct {

@@ -59,13 +59,21 @@ type shown struct {
 
 // busy returns what an account waits for that happens soon; "" for nothing.
 func (s *side) busy(account int) (string, error) {
-	var running, pending struct{ Data []shown }
-	// A job becomes executing and then final, so it is in one of the lists until it is.
-	if err := s.read(account, "/api/jobs?limit=100&state=scheduled&order_by=job_id,asc", &pending); err != nil {
+	// A job moves between the lists, also back, so it is in one of three that are read in
+	// turn unless it is final.
+	var pending, running, after struct{ Data []shown }
+	const scheduled = "/api/jobs?limit=100&state=scheduled&order_by=job_id,asc"
+	if err := s.read(account, scheduled, &pending); err != nil {
 		return "", err
 	}
 	if err := s.read(account, "/api/jobs?limit=100&state=executing", &running); err != nil {
 		return "", err
+	}
+	if err := s.read(account, scheduled, &after); err != nil {
+		return "", err
+	}
+	if moved := movedBetween(pending.Data, after.Data); moved != 0 {
+		return fmt.Sprintf("job %d has just changed", moved), nil
 	}
 	held := map[string]bool{} // the keys of jobs that do not end soon
 	for _, j := range running.Data {
@@ -101,6 +109,24 @@ func (s *side) busy(account int) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// movedBetween returns a job that is in one of two lists only; 0 if there is none.
+func movedBetween(before, after []shown) int64 {
+	var numbers [2][]int64
+	for i, list := range [][]shown{before, after} {
+		for _, j := range list {
+			numbers[i] = append(numbers[i], j.Number)
+		}
+	}
+	for _, one := range [][2][]int64{numbers, {numbers[1], numbers[0]}} {
+		for _, number := range one[0] {
+			if !slices.Contains(one[1], number) {
+				return number
+			}
+		}
+	}
+	return 0
 }
 
 var finalStates = []string{"completed", "cancelled", "discarded"}

@@ -74,16 +74,17 @@ func TestScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished(t *testing.T) {
 		return len(target.Hits()) >= 4
 	})
 	a.Post("/api/schedules/"+schedule+"/disable", nil).Want(200)
-	wantFollowing(t, a.Client, first, target.Hits()[:4])
+	hits := target.Hits()
+	wantFollowing(t, a.Client, first, hits[:4])
 	seen := map[string]bool{}
-	for _, hit := range target.Hits() {
+	for _, hit := range hits {
 		id := hit.Header.Get("X-Punctual-Job-Id")
 		job := a.Get("/api/jobs/" + id).Want(200).Data()
 		wantSame(t, "schedule_id", job.Get("schedule_id"), quote(schedule))
 		seen[id] = true
 	}
-	if len(seen) != len(target.Hits()) {
-		t.Errorf("%d runs have %d jobs", len(target.Hits()), len(seen))
+	if len(seen) != len(hits) {
+		t.Errorf("%d runs have %d jobs", len(hits), len(seen))
 	}
 	t.Logf("looked %d times", looks)
 }

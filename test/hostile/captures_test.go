@@ -181,7 +181,7 @@ func capture(t *testing.T, stranger, victim *harness.Client, secure, token bool,
 	}
 	run(t, stranger, fmt.Sprintf(`{"method":"post","retries":0,"metadata":false,"headers":{"content-type":"text/plain"},"url":"%s%s","body":%q}`, url, path, prefix))
 	target.received()
-	if body := run(t, victim, fmt.Sprintf(`{"retries":0,"timeout":3,"url":"%s/victim","headers":{"x-victim":"%s"}}`, url, header)); body != `"genuine"` {
+	if body := run(t, victim, fmt.Sprintf(`{"retries":0,"timeout":60,"url":"%s/victim","headers":{"x-victim":"%s"}}`, url, header)); body != `"genuine"` {
 		t.Errorf("the victim got the response %q", body)
 	}
 	heads := target.received()
