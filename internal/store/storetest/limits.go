@@ -60,7 +60,7 @@ func (w *world) pass(key string, starts ...store.LimitStart) store.LimitPassed {
 	w.Helper()
 	passed, err := w.s.LimitPass(w.ctx, store.LimitPass{
 		LimitKey: store.LimitKey{Account: w.owner.Number, Key: key}, Starts: starts,
-		Ahead: 100 * time.Millisecond, Grace: 2 * time.Second, Limit: 100,
+		Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100,
 	})
 	w.ok("LimitPass", err)
 	return passed
@@ -440,7 +440,7 @@ func limitsConcurrent(w *world) {
 			for range 5 {
 				_, err = w.s.LimitPass(w.ctx, store.LimitPass{
 					LimitKey: store.LimitKey{Account: w.owner.Number, Key: []string{"a", "b"}[i%2]},
-					Ahead:    100 * time.Millisecond, Grace: time.Second, Limit: 7,
+					Ahead:    100 * time.Millisecond, Grace: time.Minute, Limit: 7,
 				})
 				if err != nil {
 					break
@@ -523,7 +523,7 @@ func limitsApart(w *world) {
 		n := w.limited(w.past(), "a")
 		n.Job.Owner = owner
 		w.insertOne(n)
-		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"}, Ahead: 100 * time.Millisecond, Grace: 2 * time.Second, Limit: 100})
+		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"}, Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100})
 		w.ok("LimitPass", err)
 	}
 	grant(w.owner)
