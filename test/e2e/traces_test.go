@@ -239,7 +239,8 @@ func TestTrace_MistakeInTheEnvironmentIsReportedAndJobsRun(t *testing.T) {
 	if got := target.Await(t, 1, soon)[0].Header.Values("traceparent"); len(got) != 0 {
 		t.Errorf("traceparent is %q without a tracer", got)
 	}
-	if text := s.Stderr(); !strings.Contains(text, "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf") || strings.Contains(text, "pa55word") {
+	harness.Eventually(t, soon, "the mistake in the log", func() bool { return strings.Contains(s.Stderr(), "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf") })
+	if text := s.Stderr(); strings.Contains(text, "pa55word") {
 		t.Errorf("the log is %s", text)
 	}
 	if got := metric(t, c, `punctual_spans_exported_total`); got != 0 {
