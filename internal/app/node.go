@@ -250,6 +250,7 @@ func (n *Node) serve(until context.Context) error {
 	parts.Go(func() { n.takeOver(ctx) })
 	parts.Go(func() { n.runner.WatchCompletions(ctx) })
 	parts.Go(func() { n.followBlocks(ctx) })
+	parts.Go(func() { n.tellInvokers(ctx) })
 	parts.Go(func() { n.watcher.Run(ctx) })
 	if n.provider != nil {
 		parts.Go(func() { n.provider.Run(ctx) })

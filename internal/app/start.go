@@ -197,6 +197,7 @@ func (n *Node) newService() {
 		Operated: func() { n.operating.Wake() },
 		Secrets:  n.vault, Sealer: secret.Sealer{Keys: n.keys}, Audit: n.audit,
 	})
+	n.runner.TimedOut = n.service.TimeOutWait
 	n.operating = operation.New(operation.Config{Steps: n.service, Metrics: n.metrics, Log: c.Log})
 	n.members = auth.NewMembers(auth.MembersConfig{
 		Store: n.store, Now: n.store.Now, PublicURL: c.PublicURL, Mail: n.mailInvitation(), Log: c.Log, Audit: n.audit,

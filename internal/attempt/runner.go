@@ -71,10 +71,12 @@ type Config struct {
 	Runs    Runs
 	// Admit returns a TooMany fault if an account can't store so many more jobs, or a
 	// Forbidden one if it is suspended; nil admits all.
-	Admit   func(ctx context.Context, account int64, jobs int) error
-	Metrics *metrics.Metrics
-	Tracer  *tracing.Tracer // nil for no spans
-	Stats   Stats           // may be nil
+	Admit func(ctx context.Context, account int64, jobs int) error
+	// TimedOut ends a wait of a workflow run whose time is over.
+	TimedOut func(ctx context.Context, owner job.Owner, wait workflow.Key) error
+	Metrics  *metrics.Metrics
+	Tracer   *tracing.Tracer // nil for no spans
+	Stats    Stats           // may be nil
 	// CompletionURL is the address at which targets report outcomes, to which a
 	// token is appended; "" if there is none.
 	CompletionURL string

@@ -38,6 +38,12 @@ func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began t
 	}
 	account := a.Item.Account
 	found, err := r.Runs.RunMessage(ctx, account, m.Key, carried)
+	if err == nil && workflow.TimesOut(m, found.Run, found.Of, found.Result) && r.TimedOut != nil {
+		if err = r.TimedOut(ctx, a.Item.Job.Owner, m.Key); err == nil {
+			r.settle(ctx, a, node, began, requestDone)
+			return give, true, nil
+		}
+	}
 	if err == nil && workflow.Decide(m, a.Item.Job.ID, found.Run, found.Of, found.Result) == workflow.Skip {
 		r.settle(ctx, a, node, began, requestDone)
 		return give, true, nil

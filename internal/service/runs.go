@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +30,9 @@ type RunStep struct {
 
 // hasJob reports whether storing the step stores a job.
 func (s *RunStep) hasJob() bool { return s.Kind != workflow.Wait && s.Kind != workflow.Invoke }
+
+// NewRunID returns the id of a run whose client has not chosen one.
+func NewRunID() string { return "wfr_" + strings.ToLower(rand.Text()) }
 
 // RunStart is a run to start, with the payload of its first step.
 type RunStart struct {
@@ -132,7 +137,7 @@ func (s *Service) StartRuns(ctx context.Context, owner job.Owner, starts []RunSt
 	}
 	results := make([]Appended, len(starts))
 	for i := range starts {
-		one, err := s.startRun(ctx, owner, &starts[i])
+		one, err := s.startRun(ctx, owner, &starts[i], nil)
 		if err != nil {
 			return nil, err
 		}
@@ -141,10 +146,11 @@ func (s *Service) StartRuns(ctx context.Context, owner job.Owner, starts []RunSt
 	return results, nil
 }
 
-// startRun starts a run.
-func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart) (result Appended, err error) {
+// startRun starts a run. For an invoked one, by is the wait of the run that invokes it,
+// which is stored with it.
+func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart, by *workflow.Step) (result Appended, err error) {
 	for range 2 {
-		result, err = s.startRunOnce(ctx, owner, start)
+		result, err = s.startRunOnce(ctx, owner, start, by)
 		if fault.CodeOf(err) != fault.Conflict {
 			return result, err
 		}
@@ -153,7 +159,7 @@ func (s *Service) startRun(ctx context.Context, owner job.Owner, start *RunStart
 	return result, err
 }
 
-func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunStart) (result Appended, err error) {
+func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunStart, by *workflow.Step) (result Appended, err error) {
 	run := start.Run
 	first := &workflow.Step{Kind: workflow.Initial, Concurrent: 1, Name: "init", Type: "Initial", Run: run.ID, Body: start.Payload}
 	jobs, err := s.readRunJobs(ctx, owner, []rawjson.Value{messageOf(run, first.Key().Text(), start.Timing)})
@@ -161,9 +167,16 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 		return Appended{}, err
 	}
 	w := &store.RunWrite{Account: owner.Number, Runs: []string{run.ID}, Creates: true, Keys: []workflow.Key{first.Key()}, Size: len(start.Payload)}
+	if by != nil {
+		w.Runs = append(w.Runs, by.Run)
+		w.Keys = append(w.Keys, by.Key(), workflow.Key{Run: by.Run, Kind: workflow.Result, Number: by.Number})
+	}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		if known := m.Runs[run.ID]; known != nil {
 			result = Appended{Duplicate: true}
+			if err := refuseTaken(m, by, run.ID); err != nil {
+				return nil, err
+			}
 			if s := m.Steps[first.Key()]; s != nil {
 				result.Message = s.Message
 			}
@@ -177,7 +190,12 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 		}
 		result = Appended{Message: step.Message}
 		*run = created
-		return &store.RunChanges{Jobs: []int{0}, New: []*workflow.Run{&created}, Steps: []*workflow.Step{&step}}, nil
+		c := &store.RunChanges{Jobs: []int{0}, New: []*workflow.Run{&created}, Steps: []*workflow.Step{&step}}
+		if invoked, err := invokedBy(c, m, by); err != nil || !invoked {
+			result = Appended{Duplicate: true}
+			return nil, err
+		}
+		return c, nil
 	}
 	stored, err := s.applyRuns(ctx, jobs, w)
 	if err != nil {
@@ -319,7 +337,15 @@ func (s *Service) FinishRun(ctx context.Context, owner job.Owner, id string, res
 	if err := access.Allow(ctx, "service.FinishRun"); err != nil {
 		return err
 	}
-	return s.changeRun(ctx, owner, id, func(r *workflow.Run, now time.Time) (bool, error) { return workflow.Finish(r, result, now) })
+	var ended *workflow.Run
+	err := s.changeRun(ctx, owner, id, func(r *workflow.Run, now time.Time) (bool, error) {
+		ended = r
+		return workflow.Finish(r, result, now)
+	})
+	if err == nil {
+		s.told(ctx, owner, ended)
+	}
+	return err
 }
 
 // changeRun changes one run.
@@ -349,13 +375,15 @@ func (s *Service) CancelRun(ctx context.Context, owner job.Owner, id string) (ca
 	if err := access.Allow(ctx, "service.CancelRun"); err != nil {
 		return false, err
 	}
+	var ended *workflow.Run
 	err = s.changeRun(ctx, owner, id, func(r *workflow.Run, now time.Time) (bool, error) {
-		cancelled = workflow.Cancel(r, now)
+		ended, cancelled = r, workflow.Cancel(r, now)
 		return cancelled, nil
 	})
 	if err != nil || !cancelled {
 		return false, err
 	}
+	s.told(ctx, owner, ended)
 	for after := -1; ; {
 		jobs, positions, err := s.Store.RunJobs(ctx, owner.Number, id, after, runJobPage)
 		if err != nil {

@@ -19,6 +19,8 @@ type RunWrite struct {
 	Creates bool
 	// Keys are the records of steps that Decide needs.
 	Keys []workflow.Key
+	// Events are the events that the runs may wait for, or that were kept for them.
+	Events []string
 	// Jobs are the jobs that Decide chooses from. They have no idempotency keys.
 	Jobs []NewJob
 	// Size is approximately how many bytes the steps have.
@@ -36,6 +38,8 @@ type RunSnapshot struct {
 	Now   time.Time
 	Runs  map[string]*workflow.Run
 	Steps map[workflow.Key]*workflow.Step // without their bodies
+	// Waiting are the records of the runs that wait for the Events, or keep them.
+	Waiting []*workflow.Step
 	// Live is how many runs are under way, up to workflow.MaxLive; only with Creates.
 	Live int
 }
@@ -72,7 +76,7 @@ func RunEndOf(c *Changes) (end RunEnd, ok bool) {
 	}
 	run, step := job.RunOf(j.Args)
 	m, ok := workflow.ReadMessage(run, step)
-	if !ok || run == "" || m.Failure {
+	if !ok || run == "" || m.Failure || m.Kind == workflow.Wait {
 		return RunEnd{}, false
 	}
 	end = RunEnd{Account: j.Owner.Number, Run: run, At: EndedAt(j), Job: j.ID, Counted: !m.Callback && m.Kind != workflow.Call}
@@ -122,6 +126,12 @@ type Runs interface {
 	// RunJobs returns up to limit ids of a run's jobs behind a position that may be
 	// unfinished, in order of their records.
 	RunJobs(ctx context.Context, account int64, id string, after, limit int) (jobs []uuid.UUID, positions []int, err error)
+	// RunWaiting returns up to limit records of the account that wait for an event, or keep
+	// it, behind a position of a run, in order of both.
+	RunWaiting(ctx context.Context, account int64, event, run string, after, limit int) ([]*workflow.Step, error)
+	// RunsUntold returns up to limit runs of all accounts behind an account's run, in that
+	// order, of whose ends the runs don't know that wait for them; without results.
+	RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error)
 	// RunPrune deletes up to limit runs that ended before a time, and returns how many it
 	// deleted. It deletes up to a thousand steps of each at once.
 	RunPrune(ctx context.Context, before time.Time, limit int) (removed int, more bool, err error)

@@ -66,9 +66,12 @@ func Append(r *Run, steps []*Step, known map[Key]*Step) (added []*Step, settled 
 			r.Floor = max(r.Floor, s.Position)
 		}
 		if s.Kind == Result { // what became it is not open any more
-			r.close(Key{s.Run, Call, s.Number}, known, false)
-			r.close(Key{s.Run, Wait, s.Number}, known, true)
-			r.close(Key{s.Run, Invoke, s.Number}, known, true)
+			for _, kind := range []Kind{Call, Wait, Invoke} {
+				if k := (Key{s.Run, kind, s.Number}); known[k] != nil {
+					r.close(kind)
+					settled = append(settled, k)
+				}
+			}
 		}
 	}
 	if len(added) == 1 && added[0].Concurrent <= 1 {
@@ -81,31 +84,54 @@ func Append(r *Run, steps []*Step, known map[Key]*Step) (added []*Step, settled 
 }
 
 // close counts the end of a call or wait whose result was stored.
-func (r *Run) close(k Key, known map[Key]*Step, waits bool) {
-	if known[k] == nil {
-		return
-	}
+func (r *Run) close(kind Kind) {
 	r.Open--
-	if waits {
+	if kind != Call {
 		r.Waits--
 	}
+}
+
+// Accepts returns the fault for a run that has ended, which takes nothing more.
+func Accepts(r *Run) error {
+	if r.State.Live() {
+		return nil
+	}
+	return over(r)
+}
+
+// Keep keeps an event for a wait that comes later. kept is how many events with its name
+// are kept already.
+func Keep(r *Run, notice *Step, kept int) error {
+	switch {
+	case kept >= MaxKept:
+		return refuse("workflow run " + r.ID + " has " + strconv.Itoa(MaxKept) + " events " + strconv.Quote(notice.WaitsFor) + " that it has not waited for; no more are kept")
+	case r.Rows >= MaxSteps:
+		return refuse("workflow run " + r.ID + " has " + strconv.Itoa(MaxSteps) + " records; no events are kept for it any more")
+	case r.Bytes+int64(len(notice.Body)) > MaxRunBytes/2:
+		return refuse("the steps and events of workflow run " + r.ID + " have more than 8 MiB together; no events are kept for it any more")
+	}
+	notice.Number = r.Rows
+	return r.add(notice)
 }
 
 // add takes a step into the run, if it may have it.
 func (r *Run) add(s *Step) error {
 	switch {
-	case s.Number > MaxSteps:
+	case s.Number > MaxSteps && s.Kind != Notice:
 		return refuse("workflow run " + r.ID + " has more than " + strconv.Itoa(MaxSteps) + " steps; invoke further runs from it")
 	case r.Rows >= maxRows:
 		return refuse("workflow run " + r.ID + " has too many steps")
 	case len(s.Body) > MaxStepBytes:
 		return refuse("the step " + strconv.Quote(s.Name) + " of workflow run " + r.ID + " has more than 1 MiB; store large results elsewhere and return where they are")
-	case r.Bytes+int64(len(s.Body)) > MaxRunBytes:
+	case r.Bytes+int64(len(s.Body)) > MaxRunBytes && !s.Reserved:
 		return refuse("the steps of workflow run " + r.ID + " have more than 16 MiB together; store large results elsewhere and return where they are")
 	}
 	s.Account, s.Run, s.Position = r.Account, r.ID, r.Rows
 	r.Rows++
 	r.Bytes += int64(len(s.Body))
+	if s.Kind == Notice {
+		return nil
+	}
 	r.Open++
 	if s.Kind == Wait || s.Kind == Invoke {
 		r.Waits++
@@ -141,6 +167,11 @@ func Cancel(r *Run, now time.Time) bool {
 
 func (r *Run) end(s State, now time.Time) {
 	r.State, r.EndedAt, r.Untold = s, now, r.Invoker != nil
+}
+
+// TimesOut reports whether a message that is about to be sent is the end of a wait.
+func TimesOut(m Message, r *Run, of, result *Step) bool {
+	return m.Kind == Wait && !m.Failure && r != nil && r.State.Live() && of != nil && result == nil
 }
 
 // Decision is what becomes of a message that is about to be sent.

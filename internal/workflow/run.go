@@ -15,8 +15,14 @@ const (
 	// MaxSteps is how many steps a run may have, parallel ones included.
 	MaxSteps = 10_000
 	// maxRows is how many records they may take: each parallel step has one more for its
-	// plan, and each call one more for its request.
-	maxRows = 3 * MaxSteps
+	// plan, and each call, wait and invocation one more; events that are kept have the rest.
+	maxRows = 4 * MaxSteps
+	// MaxKept is how many events with one name are kept for a run.
+	MaxKept = 100
+	// MaxEvent is the greatest length of an event's name, in bytes, MaxEventBytes that of
+	// its data.
+	MaxEvent      = 255
+	MaxEventBytes = MaxStepBytes / 2
 	// MaxStepBytes bounds the body of a step, MaxRunBytes those of a run together.
 	MaxStepBytes = 1 << 20
 	MaxRunBytes  = 16 << 20
@@ -141,6 +147,8 @@ const (
 	// Wait and Invoke are waits for an event and for another run, that become a Result.
 	Wait
 	Invoke
+	// Notice is an event that was sent to the run before it waits for it.
+	Notice
 )
 
 // Step is a step of a run as stored.
@@ -163,8 +171,11 @@ type Step struct {
 	DueAt     time.Time // when the message is due
 	// Settled: what the message was to do is done.
 	Settled bool
-	// WaitsFor is the event of a Wait, or the run of an Invoke; "" for others.
+	// WaitsFor is the event of a Wait or a Notice, or the run of an Invoke; "" for others.
 	WaitsFor string
+	// Reserved: the record is the short end of a wait, for which a run always has space.
+	// It is not stored.
+	Reserved bool
 }
 
 // Key identifies a step's record within its run: a second one with the same key is a
@@ -179,7 +190,7 @@ type Key struct {
 }
 
 // The names of kinds in Key.Text.
-var kindNames = [...]string{"init", "plan", "step", "call", "wait", "invoke"}
+var kindNames = [...]string{"init", "plan", "step", "call", "wait", "invoke", "notice"}
 
 // failureName is the Text of the message that reports a failure, callbackName begins that
 // of the response to a call.

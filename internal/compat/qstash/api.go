@@ -87,6 +87,10 @@ var routes = []route{
 	{path: "globalParallelism", methods: map[string]handler{"GET": (*call).globalParallelism}},
 	{path: "trigger/{...}", methods: map[string]handler{"POST": (*call).trigger}},
 	{path: "batch/trigger", methods: map[string]handler{"POST": (*call).batchTrigger}},
+	{path: "wait/{}", methods: map[string]handler{"POST": (*call).wait}},
+	{path: "notify/{}", methods: map[string]handler{"POST": (*call).notify}},
+	{path: "notify/{}/{}", methods: map[string]handler{"POST": (*call).notifyRun}},
+	{path: "waiters/{}", methods: map[string]handler{"GET": (*call).waiters}},
 	{path: "workflows/runs/{}", methods: map[string]handler{"GET": (*call).getRun, "DELETE": (*call).endRun}},
 	{path: "keys", admin: true, methods: map[string]handler{"GET": (*call).getKeys}},
 	{path: "keys/rotate", admin: true, methods: map[string]handler{"POST": (*call).rotateKeys}},
@@ -140,11 +144,7 @@ func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 func refusal(path string) func(*httpapi.ForeignCall) error {
 	first, _, _ := strings.Cut(path, "/")
 	switch first {
-	case "wait":
-		return func(*httpapi.ForeignCall) error {
-			return final(bad("this function of workflows is not served here: waitForEvent"))
-		}
-	case "workflows", "waiters", "notify":
+	case "workflows":
 		return func(*httpapi.ForeignCall) error { return bad("this function of workflows is not served here: " + path) }
 	}
 	return nil

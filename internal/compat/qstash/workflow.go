@@ -1,7 +1,6 @@
 package qstash
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -293,7 +292,8 @@ func ofRun(run *workflow.Run, callback rawjson.Value) rawjson.Value {
 // its id.
 func (c *call) startRun(m *message) (published, error) {
 	if m.Workflow.Invoke {
-		return published{}, final(bad("this function of workflows is not served here: invoke"))
+		result, err := c.invoke(m)
+		return result, final(err)
 	}
 	started, err := c.start(m)
 	if err != nil {
@@ -368,9 +368,6 @@ func failureOf(m *message, url string) rawjson.Value {
 	return f.Object()
 }
 
-// newRunID returns the id of a run whose client has not chosen one.
-func newRunID() string { return "wfr_" + strings.ToLower(rand.Text()) }
-
 // triggered is a run that was started.
 type triggered struct {
 	RunID        string `json:"workflowRunId"`
@@ -396,7 +393,7 @@ func (c *call) triggerOne(m *message) (*triggered, error) {
 		return nil, bad("a workflow is triggered by its URL, which must begin with https:// or http://")
 	}
 	if m.Workflow.RunID == "" {
-		m.Workflow.RunID = newRunID()
+		m.Workflow.RunID = service.NewRunID()
 	}
 	m.Workflow.Init, m.Workflow.Lazy = true, true // all SDKs of the protocol read the steps themselves
 	if err := c.define(m.Options); err != nil {

@@ -173,7 +173,9 @@ var methods = map[string]bool{
 	"RunPrune":           true,
 	"RunSteps":           true,
 	"RunUnfinished":      true,
+	"RunWaiting":         true,
 	"RunsEnded":          true,
+	"RunsUntold":         true,
 	"ScheduleChange":     true,
 	"ScheduleGet":        true,
 	"ScheduleHolding":    true,
@@ -1302,10 +1304,24 @@ func (s *Store) RunUnfinished(ctx context.Context, a job.Owner, b uuid.UUID) (*j
 	})
 }
 
+// RunWaiting implements store.Store.
+func (s *Store) RunWaiting(ctx context.Context, a int64, b string, c string, d int, e int) ([]*workflow.Step, error) {
+	return get(ctx, s, "RunWaiting", func() ([]*workflow.Step, error) {
+		return s.Store.RunWaiting(ctx, a, b, c, d, e)
+	})
+}
+
 // RunsEnded implements store.Store.
 func (s *Store) RunsEnded(ctx context.Context, a job.Owner, b uuid.UUID, c int) (*job.Job, []job.State, error) {
 	return getTwo(ctx, s, "RunsEnded", func() (*job.Job, []job.State, error) {
 		return s.Store.RunsEnded(ctx, a, b, c)
+	})
+}
+
+// RunsUntold implements store.Store.
+func (s *Store) RunsUntold(ctx context.Context, a int64, b string, c int) ([]*workflow.Run, error) {
+	return get(ctx, s, "RunsUntold", func() ([]*workflow.Run, error) {
+		return s.Store.RunsUntold(ctx, a, b, c)
 	})
 }
 

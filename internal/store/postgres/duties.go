@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/operator"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
 // duty is something that a loop of each node looks for about once a second, and that is
@@ -27,6 +28,7 @@ const (
 	dutyEnds                   // ends of awaited jobs
 	dutyCancels                // cancels for nodes, also for those that are gone
 	dutySilent                 // nodes that have sent no heartbeat for long
+	dutyUntold                 // ends of workflow runs that others wait for
 	duties
 )
 
@@ -47,6 +49,7 @@ var dutyRows = [duties]string{
 	dutyExpiry:     `limit_items WHERE expires IS NOT NULL`,
 	dutyEnds:       `job_ends`,
 	dutyCancels:    `cancels`,
+	dutyUntold:     `workflow_runs WHERE untold = 1`,
 	dutySilent:     `nodes WHERE beat_at < ` + serverNow + ` - ` + strconv.FormatInt(silentFor.Microseconds(), 10),
 }
 
@@ -101,4 +104,12 @@ func (s *Store) WaitTurn(ctx context.Context, after int64) (account int64, err e
 		return 0, nil
 	}
 	return s.Records.WaitTurn(ctx, after)
+}
+
+// RunsUntold implements store.Runs.
+func (s *Store) RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
+	if s.free(ctx, dutyUntold) {
+		return nil, nil
+	}
+	return s.Records.RunsUntold(ctx, account, id, limit)
 }

@@ -120,9 +120,21 @@ func ReadRuns(t Tx, w *store.RunWrite) (*store.RunSnapshot, error) {
 	for _, s := range known {
 		m.Steps[s.Key()] = s
 	}
+	if len(w.Events) > 0 {
+		err := t.Run(steps.Select(&m.Waiting, nil,
+			`WHERE account = $1 AND waits_for = ANY($2) AND run = ANY($3) AND settled = 0 ORDER BY position LIMIT $4`,
+			w.Account, w.Events, w.Runs, maxWaiting))
+		if err != nil {
+			return nil, err
+		}
+	}
 	m.Now = t.Now()
 	return m, nil
 }
+
+// maxWaiting is how many records are read that wait for events, or keep them: enough to
+// see that no more are kept.
+const maxWaiting = workflow.MaxKept + 1
 
 // stepsKeyed returns the queries that read the records with some keys.
 func stepsKeyed(into *[]*workflow.Step, account int64, keys []workflow.Key) []Query {
@@ -309,6 +321,18 @@ func (r *Records) RunJobs(ctx context.Context, account int64, id string, after, 
 		},
 	})
 	return jobs, positions, err
+}
+
+// RunWaiting implements store.Runs.
+func (r *Records) RunWaiting(ctx context.Context, account int64, event, run string, after, limit int) ([]*workflow.Step, error) {
+	return read(ctx, r, Pages, &steps,
+		`WHERE account = $1 AND waits_for = $2 AND settled = 0 AND (run, position) > ($3, $4) ORDER BY run, position LIMIT $5`,
+		account, event, run, after, limit)
+}
+
+// RunsUntold implements store.Runs.
+func (r *Records) RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
+	return read(ctx, r, Queue, listedRuns, `WHERE untold = 1 AND (account, id) > ($1, $2) ORDER BY account, id LIMIT $3`, account, id, limit)
 }
 
 // stepsAtOnce is how many steps of a run are deleted at once.

@@ -21,6 +21,8 @@ var workflowTests = group{
 	"AreListed":        runsListed,
 	"ArePruned":        runsPruned,
 	"AreCopied":        runsCopied,
+	"Wait":             runsWait,
+	"TellInvokers":     runsTell,
 }
 
 // runJob returns the job of a message of a run.
@@ -256,5 +258,110 @@ func runsCopied(w *world) {
 	got.Account = w.owner.Number
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", r) {
 		w.Errorf("copied %+v, want %+v", got, r)
+	}
+}
+
+// addStep stores a record of a run that has no job.
+func (w *world) addStep(owner job.Owner, step workflow.Step) {
+	w.Helper()
+	step.CreatedAt = w.s.Now()
+	_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{step.Run}, Accept: accepted,
+		Keys: []workflow.Key{step.Key(), {Run: step.Run, Kind: workflow.Wait, Number: step.Number}},
+		Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
+			one, run := step, m.Runs[step.Run]
+			if one.Kind == workflow.Notice {
+				return &store.RunChanges{Changed: []*workflow.Run{run}, Steps: []*workflow.Step{&one}}, workflow.Keep(run, &one, 0)
+			}
+			added, settled, err := workflow.Append(run, []*workflow.Step{&one}, m.Steps)
+			return &store.RunChanges{Changed: []*workflow.Run{run}, Steps: added, Settled: settled}, err
+		}})
+	w.ok("RunApply", err)
+}
+
+// waitingFor returns what an account has that waits for an event or keeps it.
+func (w *world) waitingFor(owner job.Owner, event, run string, after, limit int) string {
+	w.Helper()
+	found, err := w.s.RunWaiting(w.ctx, owner.Number, event, run, after, limit)
+	w.ok("RunWaiting", err)
+	got := ""
+	for _, s := range found {
+		got += fmt.Sprintf("%s:%d:%s ", s.Run, s.Position, s.Body)
+	}
+	return got
+}
+
+func runsWait(w *world) {
+	for _, owner := range []job.Owner{w.owner, w.other} { // with the same ids and events
+		for _, id := range []string{"wfr_b", "wfr_a"} {
+			w.startRun(owner, id)
+			w.addStep(owner, workflow.Step{Run: id, Kind: workflow.Wait, Number: 1, Concurrent: 2, Name: "one", Body: []byte(fmt.Sprint(owner.Number)), WaitsFor: "paid"})
+		}
+	}
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 2, Name: "two", Body: []byte("two"), WaitsFor: "paid"})
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Name: "notice", Concurrent: 1, Body: []byte("kept"), WaitsFor: "sent"})
+	mine, theirs := fmt.Sprint(w.owner.Number), fmt.Sprint(w.other.Number)
+	for got, want := range map[string]string{
+		w.waitingFor(w.owner, "paid", "", -1, 10):     "wfr_a:1:" + mine + " wfr_a:2:two wfr_b:1:" + mine + " ",
+		w.waitingFor(w.owner, "paid", "wfr_a", 1, 1):  "wfr_a:2:two ",
+		w.waitingFor(w.other, "paid", "wfr_a", -1, 9): "wfr_a:1:" + theirs + " wfr_b:1:" + theirs + " ",
+		w.waitingFor(w.other, "sent", "", -1, 10):     "",
+	} {
+		if got != want {
+			w.Errorf("waiting: %q, want %q", got, want)
+		}
+	}
+	snapshot := func(owner job.Owner, events ...string) (got string) {
+		_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{"wfr_a"}, Events: events, Accept: accepted,
+			Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
+				got = ""
+				for _, s := range m.Waiting {
+					got += fmt.Sprintf("%s:%d:%s ", s.Run, s.Position, s.Body)
+				}
+				return nil, nil
+			}})
+		w.ok("RunApply", err)
+		return got
+	}
+	if got := snapshot(w.owner, "paid", "sent"); got != "wfr_a:1:"+mine+" wfr_a:2:two wfr_a:3:kept " {
+		w.Errorf("the snapshot has %q", got)
+	}
+	if got := snapshot(w.other, "sent"); got != "" {
+		w.Errorf("the other account's snapshot has %q", got)
+	}
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Result, Number: 2, Concurrent: 2, Name: "two", Body: []byte("two")})
+	if got := w.waitingFor(w.owner, "paid", "", -1, 10); got != "wfr_a:1:"+mine+" wfr_b:1:"+mine+" " {
+		w.Errorf("after the end of a wait: %q", got)
+	}
+}
+
+func runsTell(w *world) {
+	for _, owner := range []job.Owner{w.owner, w.other} {
+		for _, id := range []string{"wfr_b", "wfr_a"} {
+			w.startRun(owner, id)
+			r := w.run(owner, id)
+			r.Untold = true
+			_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{id}, Accept: accepted,
+				Decide: func(*store.RunSnapshot) (*store.RunChanges, error) {
+					return &store.RunChanges{Changed: []*workflow.Run{r}}, nil
+				}})
+			w.ok("RunApply", err)
+		}
+	}
+	got := ""
+	account, id := int64(0), ""
+	for {
+		page, err := w.s.RunsUntold(w.ctx, account, id, 3)
+		w.ok("RunsUntold", err)
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			account, id = r.Account, r.ID
+			got += fmt.Sprint(r.Account, r.ID, " ")
+		}
+	}
+	first, second := min(w.owner.Number, w.other.Number), max(w.owner.Number, w.other.Number)
+	if want := fmt.Sprint(first, "wfr_a ", first, "wfr_b ", second, "wfr_a ", second, "wfr_b "); got != want {
+		w.Errorf("RunsUntold: %q, want %q", got, want)
 	}
 }

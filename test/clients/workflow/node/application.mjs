@@ -3,7 +3,8 @@ import {createServer} from 'node:http';
 import {serve as listen} from '@hono/node-server';
 import {Hono} from 'hono';
 import {serve, WorkflowNonRetryableError} from '@upstash/workflow';
-import {serve as serveHono} from '@upstash/workflow/hono';
+import {serve as serveHono, serveMany as serveManyHono} from '@upstash/workflow/hono';
+import {createWorkflow, serveMany} from '@upstash/workflow/nextjs';
 
 /** effects counts what the steps have done, by run and name. */
 export const effects = new Map();
@@ -94,6 +95,46 @@ const workflows = {
   },
 };
 
+/** called is a workflow that others invoke. */
+export const called = createWorkflow(async (context) => {
+  const {n} = context.requestPayload;
+  if (n < 0) throw new WorkflowNonRetryableError('negative');
+  const doubled = await context.run('double', () => (done(context, 'double'), n * 2));
+  return {doubled, mine: context.headers.get('x-mine'), quoted: '"'.repeat(context.requestPayload.quotes ?? 0)};
+});
+
+Object.assign(workflows, {
+  waiting: async (context) => {
+    const {event, timeout} = context.requestPayload;
+    const first = await context.waitForEvent('first', event, {timeout});
+    await context.run('between', () => done(context, 'between'));
+    return first;
+  },
+  waitingTwice: async (context) => {
+    const {event} = context.requestPayload;
+    const both = await Promise.all([
+      context.waitForEvent('one', `${event}-1`, {timeout: '1h'}),
+      context.waitForEvent('two', `${event}-2`, {timeout: 1}),
+      context.run('beside', () => 'beside'),
+    ]);
+    return both;
+  },
+  notifying: async (context) => {
+    const {event, to} = context.requestPayload;
+    return context.notify('tell', event, {from: 'notifying'}, to);
+  },
+  invoking: async (context) => {
+    const one = await context.invoke('one', {workflow: called, body: {n: 21}, headers: {'x-mine': 'invoked'}});
+    const [two, three, beside] = await Promise.all([
+      context.invoke('two', {workflow: called, body: {n: 4}, label: 'inner'}),
+      context.invoke('three', {workflow: called, body: {n: -1}, retries: 0}),
+      context.run('beside', () => 'beside'),
+    ]);
+    const huge = await context.invoke('huge', {workflow: called, body: {n: 1, quotes: 400_000}});
+    return {one, two, three, beside, huge};
+  },
+});
+
 const options = {
   failureFunction: async ({context, failStatus, failResponse}) => {
     ended.set(context.workflowRunId, {failure: {status: failStatus, response: failResponse, payload: context.requestPayload}});
@@ -111,11 +152,12 @@ const watched = (route) => async (context) => {
 /** plain starts a plain Node.js server, and returns its address and how to end it. */
 export async function plain(port = 0) {
   const handlers = Object.fromEntries(Object.entries(workflows).map(([name, route]) => [`/${name}`, serve(watched(route), {...options}).handler]));
+  const many = serveMany({called});
   let base;
   const server = createServer(async (incoming, response) => {
     const parts = [];
     for await (const part of incoming) parts.push(part);
-    const handle = handlers[new URL(incoming.url, base).pathname];
+    const handle = incoming.url === '/called' ? many.POST : handlers[new URL(incoming.url, base).pathname];
     if (!handle) return response.writeHead(404).end();
     const request = new Request(base + incoming.url, {method: incoming.method, headers: incoming.headers, body: Buffer.concat(parts)});
     const result = await handle(request);
@@ -129,6 +171,7 @@ export async function plain(port = 0) {
 /** hono starts the same with Hono. */
 export async function hono() {
   const app = new Hono();
+  app.post('/called', serveManyHono({called}, {env: process.env}));
   for (const [name, route] of Object.entries(workflows)) app.post(`/${name}`, serveHono(watched(route), {...options, env: process.env}));
   return new Promise((started) => {
     const server = listen({fetch: app.fetch, port: 0, hostname: '127.0.0.1'}, (info) => {
