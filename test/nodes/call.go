@@ -57,6 +57,25 @@ func (c *Cluster) call(ctx context.Context, n *Node, method, path, body string, 
 	return &answer{resp.StatusCode, resp.Header, text}, err
 }
 
+// insist asks one node until it answers other than 503, as a node does that a busy machine
+// has kept from its database for seconds. What is asked for must bear repeating. It also
+// returns how often the outcome of a call was not known.
+func (c *Cluster) insist(ctx context.Context, n *Node, method, path, body string, headers ...string) (a *answer, unknown int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pace.Guard(tryFor))
+	defer cancel()
+	for {
+		if a, err = c.call(ctx, n, method, path, body, headers...); err != nil || a.status != http.StatusServiceUnavailable {
+			return a, unknown, err
+		}
+		unknown++
+		select {
+		case <-ctx.Done():
+			return a, unknown, nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
 // ask asks nodes until one answers other than 503, as a careful client does.
 func (c *Cluster) ask(ctx context.Context, method, path, body string) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, pace.Guard(tryFor))

@@ -120,11 +120,11 @@ func (c *checker) wantSilence(number int64, r Outcome) {
 }
 
 // checkExpiry reports starts that were too late, and jobs that were given up too
-// early.
+// early. The log has the start; the request follows when it is connected.
 func (c *checker) checkExpiry(number int64, job *Job, kind Kind) {
 	deadline := job.due().Add(c.Terms.ExpiresIn[kind])
 	for _, hit := range c.Hits[number] {
-		if hit.Sent.After(deadline) || kind == Held {
+		if hit.Sent.After(deadline.Add(noticeWithin+c.Slack)) || kind == Held {
 			c.complain("job %d, which expired at %s, was sent: %s", number, clock(deadline), c.story(number))
 		}
 	}

@@ -126,7 +126,7 @@ func TestChecker_FindsEveryViolationOfAMix(t *testing.T) {
 		"a request after the outcome":      {func(p *planter) { p.hit(6, 30, 30.1).failure(6, 29, "interrupted", true) }, "sent again after its outcome"},
 		"a silent target given no time":    {func(p *planter) { p.job(9, Silent, 50, "discarded", 52) }, "before its target had"},
 		"a silent target given up wrongly": {func(p *planter) { p.Logs[9][1].Payload.Kind = "interrupted" }, "job 9 is discarded in the end"},
-		"a start that is too late":         {func(p *planter) { p.hit(11, 69, 69.1).failure(11, 61, "interrupted", true) }, "which expired at 07:09:08.000, was sent"},
+		"a start that is too late":         {func(p *planter) { p.hit(11, 71, 71.1).failure(11, 61, "interrupted", true) }, "which expired at 07:09:08.000, was sent"},
 		"an expiry that is too early":      {func(p *planter) { p.job(12, Expiring, 60, "discarded", 67) }, "was given up"},
 		"a held job that ran":              {func(p *planter) { p.hit(10, 60.5, 60.6) }, "which expired at 07:09:01.000, was sent"},
 		"a change not reported":            {func(p *planter) { p.Messages = p.Messages[:1] }, "0 messages of a change to passing"},
