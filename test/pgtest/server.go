@@ -149,6 +149,7 @@ func (s *Server) configure(settings []string) error {
 		"log_checkpoints = off",
 		"wal_sender_timeout = 5s",
 		"fsync = off", // see Durable
+		"jit = off",   // compiling a plan costs more than any statement of a test
 	}, settings...)
 	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
