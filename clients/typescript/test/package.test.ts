@@ -104,7 +104,7 @@ export async function first(punctual: Punctual): Promise<JobRecord | undefined> 
 }
 `;
     writeFileSync(join(dir, "use.ts"), use);
-    const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "use.ts"];
+    const strict = ["--noEmit", "--skipDefaultLibCheck", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022", "use.ts"];
     cpSync(join(root, "node_modules/@types/node"), join(dir, "node_modules/@types/node"), { recursive: true });
     cpSync(join(root, "node_modules/undici-types"), join(dir, "node_modules/undici-types"), { recursive: true });
     run(process.execPath, [tsc, ...strict, "--module", "nodenext", "--lib", "es2022", "--types", "node"], dir);
@@ -125,7 +125,7 @@ describe("the example reminders-nextjs", () => {
     const copy = join(dir, "example");
     cpSync(example, copy, { recursive: true, filter: (path) => !/node_modules|\.next/.test(path) });
     cpSync(join(dir, "node_modules"), join(copy, "node_modules"), { recursive: true });
-    run(process.execPath, [tsc, "-p", ".", "--noEmit", "false", "--rootDir", ".", "--outDir", "built", "--module", "nodenext", "--moduleResolution", "nodenext"], copy);
+    run(process.execPath, [tsc, "-p", ".", "--skipLibCheck", "--noEmit", "false", "--rootDir", ".", "--outDir", "built", "--module", "nodenext", "--moduleResolution", "nodenext"], copy);
 
     Object.assign(process.env, { PUNCTUAL_URL: service.url, PUNCTUAL_API_KEY: service.key, PUNCTUAL_SIGNING_SECRET: service.secret });
     const load = async (path: string) => (await import(pathToFileURL(join(copy, "built", path)).href)) as { POST(request: Request): Promise<Response> };
