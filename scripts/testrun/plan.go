@@ -39,8 +39,8 @@ var longest = []string{
 }
 
 // plain are the packages that run without the race detector in `make test`; all others
-// run with it. Their tests drive other processes, which it does not look at, so it would
-// only slow the tests themselves. `make race` runs them with it, and the service too.
+// run with it. Their tests drive other processes, which it does not look at, or make one
+// call after the other, so it would only slow the tests themselves. `make race` runs them with it, and the service too.
 var plain = []string{
 	"internal/bench",  // a service in another process, which it measures
 	"internal/cli",    // commands in processes of their own

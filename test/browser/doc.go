@@ -18,5 +18,10 @@
 // installs it. One browser serves all tests of the process. axe-core is in axe/,
 // as its npm package (4.14.1) has it, with its licences.
 //
+// # Environment
+//
+// PUNCTUAL_E2E_FULL tests pages in all four looks instead of two. PUNCTUAL_CHROMIUM names
+// another browser.
+//
 // `make screenshots` runs the one test here that writes files.
 package browser

@@ -39,6 +39,9 @@ func run(t *testing.T, dir, name string, args ...string) {
 func TestLinters_FindNoError(t *testing.T) {
 	t.Parallel()
 	run(t, ".", tool(t, "redocly"), "lint", "--extends=recommended", specification)
+	if os.Getenv("PUNCTUAL_E2E_FULL") == "" {
+		return // one linter has looked at the structure; make race has both
+	}
 	run(t, ".", tool(t, "spectral"), "lint", "--fail-severity=error", "--ruleset=.spectral.yaml", specification)
 }
 
