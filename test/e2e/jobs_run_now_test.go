@@ -77,7 +77,7 @@ func TestRunNow_RaceWithStart(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
-	race(t, 1000, nil, func(r *rand.Rand, n int) error {
+	race(t, rounds(1000), nil, func(r *rand.Rand, n int) error {
 		every := ""
 		if n%2 == 0 {
 			every = `,"repeat_every":[1,"hour"]`
