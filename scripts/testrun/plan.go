@@ -40,11 +40,14 @@ var longest = []string{
 
 // plain are the packages that run without the race detector in `make test`; all others
 // run with it. Their tests drive other processes, which it does not look at, or make one
-// call after the other, so it would only slow the tests themselves. `make race` runs them with it, and the service too.
+// call after the other, so it would only slow the tests themselves. `make race` runs them
+// with it, and the service too.
 var plain = []string{
-	"internal/bench",  // a service in another process, which it measures
-	"internal/cli",    // commands in processes of their own
-	"scripts/release", // calls compilers, one after the other
+	"internal/bench",     // a service in another process, which it measures
+	"internal/cli",       // commands in processes of their own
+	"internal/copydb",    // copies one record after the other; two goroutines count what is in each store
+	"internal/dashboard", // asks for one page after the other
+	"scripts/release",    // calls compilers, one after the other
 	"test/browser",
 	"test/clients/clienttest",
 	"test/clients/google",

@@ -140,7 +140,7 @@ func suiteProgram(t *testing.T) string {
 		if suite.dir, suite.err = os.MkdirTemp("", "punctual-suite-"); suite.err != nil {
 			return
 		}
-		if out, err := exec.Command("go", "test", "-c", "-o", suite.dir+"/e2e.test", "../e2e").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "test", "-c", "-ldflags=-w", "-o", suite.dir+"/e2e.test", "../e2e").CombinedOutput(); err != nil {
 			suite.err = fmt.Errorf("building the tests of package e2e: %w\n%s", err, out)
 		}
 	})
