@@ -13,9 +13,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/auth"
 )
 
-// stopping bounds how long the service may take to stop. Its attempts under way
-// end at once, since the target responds at once.
-const stopping = 4 * time.Second
+// stopping bounds how long the service may take to stop, also on a busy machine. Its
+// attempts under way end at once, since the target responds at once.
+const stopping = 15 * time.Second
 
 // service is a punctual of its own, with its files and its target.
 type service struct {
