@@ -152,8 +152,10 @@ func TestAttempt_TimeoutIs30SecondsByDefault(t *testing.T) {
 	job := create(a.Client, `{"retries":0,"url":"`+target.URL+`"}`)
 	payload := awaitLogs(t, a.Client, job, 2, 4*soon)[1].Get("payload")
 	wantSame(t, "kind", payload.Get("kind"), `"timeout"`)
-	hit := target.AwaitEnds(t, 1, soon)[0]
-	if took := hit.End.Sub(hit.At); took < 29*time.Second || took > harness.Allowed(33*time.Second, hit.At) {
+	target.AwaitEnds(t, 1, soon)
+	ended := awaitState(t, a.Client, job, "discarded")
+	began := instant(t, ended.Get("job.attempted_at"))
+	if took := instant(t, ended.Get("job.discarded_at")).Sub(began); took < 29*time.Second || took > harness.Allowed(33*time.Second, began) {
 		t.Errorf("given up after %s, want 30 s", took)
 	}
 }

@@ -83,9 +83,10 @@ func broadcastOf(length int) string {
 
 func TestLimitConnection_HeaderThatNeverEndsTimesOut(t *testing.T) {
 	t.Parallel()
-	c := connect(t, harness.Shared(t))
-	c.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+	shared := harness.Shared(t)
 	start := time.Now()
+	c := connect(t, shared)
+	c.send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n")
 	if status := c.status(); status != 0 && status != 400 {
 		t.Errorf("it is answered with %d", status)
 	}
@@ -96,9 +97,10 @@ func TestLimitConnection_HeaderThatNeverEndsTimesOut(t *testing.T) {
 
 func TestLimitConnection_BodyThatDoesNotArriveTimesOut(t *testing.T) {
 	t.Parallel()
-	c := connect(t, harness.Shared(t))
-	c.send(broadcastOf(100) + `{"content": "`)
+	shared := harness.Shared(t)
 	start := time.Now()
+	c := connect(t, shared)
+	c.send(broadcastOf(100) + `{"content": "`)
 	response := c.answer()
 	if response == nil || response.StatusCode != 408 || !strings.Contains(text(response), "the body arrived too slowly") {
 		t.Fatalf("it is answered with %v", response)
