@@ -26,11 +26,13 @@ import (
 	"github.com/punctual-dev/punctual/test/pace"
 )
 
-// TestMain silences what net/http logs about the hostile targets. Tests wait for
-// connections that are opened ahead, however slow the machine is.
+// TestMain silences what net/http logs about the hostile targets. However slow the machine
+// is, tests wait for connections that are opened ahead, and one that was just used has
+// been used recently.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
 	openLimit = patience
+	recentUse, recentOpen = 15*time.Second, 30*time.Second
 	os.Exit(m.Run())
 }
 
