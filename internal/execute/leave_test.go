@@ -145,7 +145,7 @@ func TestLeave_LooksAtTheConnectionAgainAfterAWait(t *testing.T) {
 				if asked++; asked == 1 {
 					close(late)
 					<-done
-					time.Sleep(20 * time.Millisecond) // for the bytes to arrive over loopback, and longer than longWait
+					time.Sleep(longWait + 20*time.Millisecond) // also for the bytes to arrive over loopback
 				}
 				return true
 			}

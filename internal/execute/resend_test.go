@@ -206,7 +206,7 @@ func TestCheck_GivesNoOldConnectionToARequestThatWantsARecentOne(t *testing.T) {
 	done.Go(c.conns.sweep)
 	receive(t, held.reached)
 	r := get(url)
-	r.Recent, r.Timeout = true, 300*time.Millisecond
+	r.Recent, r.Timeout = true, 1500*time.Millisecond
 	done.Go(func() { fails(t, c, r, job.KindTimeout) })
 	receive(t, second)
 	conn.held.Store(nil)
