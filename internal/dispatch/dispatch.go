@@ -114,7 +114,8 @@ type Dispatcher struct {
 	othersTurn  bool        // after that claim, others come first
 
 	running atomic.Bool
-	tasks   sync.WaitGroup // reads, claims and attempts
+	tasks   sync.WaitGroup // reads, claims and workers
+	workers workers
 }
 
 // New returns a Dispatcher. Pass the store's notices to Notice.
@@ -124,6 +125,7 @@ func New(config Config) *Dispatcher {
 		Config: config, items: newRegistry(config.Node), limits: newLimitKeeper(), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
 		heartbeatNow: make(chan struct{}, 1), parkNow: make(chan struct{}, 1),
 	}
+	d.workers = workers{run: d.run, tasks: &d.tasks}
 	d.pools[store.KindJob] = &pool{lanes: newLanes(), total: config.Concurrency}
 	d.pools[store.KindDelivery] = &pool{lanes: newLanes(), total: max(config.Concurrency, minDeliveries)}
 	d.pools[store.KindDelivery].lanes.pace = deliveryRate
@@ -225,6 +227,7 @@ func (d *Dispatcher) Run(ctx context.Context, grace time.Duration) error {
 func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	now := d.Queue.Now()
 	d.items.clocks.look()
+	d.workers.trim(now)
 	for _, p := range d.pools {
 		p.lanes.step(now)
 	}
@@ -278,6 +281,7 @@ func (d *Dispatcher) drain(attempts context.Context, grace time.Duration, interr
 	go func() {
 		defer close(done)
 		released = d.releaseHeld(context.WithoutCancel(attempts))
+		d.workers.close()
 		d.tasks.Wait()
 		// Claims that were under way may have been committed since.
 		released = errors.Join(released, d.releaseHeld(context.WithoutCancel(attempts)))

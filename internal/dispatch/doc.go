@@ -55,7 +55,7 @@
 //   - one reads the queue (startPeek), up to two per kind claim (claimBatch), and
 //     one claims what these have passed over (contended.go);
 //   - one confirms claims that are due, and one those of attempts under way
-//     (confirm.go); one per attempt fires it (run);
+//     (confirm.go); workers fire the attempts (workers.go, run);
 //   - one renews the node's lease (heartbeat.go);
 //   - one finds receivers that are called within a second, so that connections
 //     to them can be opened in time (prewarm.go);

@@ -101,8 +101,7 @@ func (d *Dispatcher) begin(attempts context.Context, e *entry) {
 	case nowFired:
 		p.fired++
 		d.unsent.Add(1)
-		started := ctx // a variable of its own, so that ctx needs no allocation
-		d.tasks.Go(func() { d.run(started, e) })
+		d.workers.fire(assignment{ctx, e})
 	case mustWait:
 		d.ready[e.ref.Kind] = append(d.ready[e.ref.Kind], e)
 	case mustConfirm:
