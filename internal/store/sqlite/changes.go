@@ -119,12 +119,7 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 	if !j.State.Final() && !c.Await {
 		keys = store.Hold(j)
 	}
-	awaited := false
-	err := t.query(`UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ? RETURNING awaited`,
-		func(stmt *sqlite.Stmt) error {
-			awaited = stmt.ColumnBool(0)
-			return nil
-		}, j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number)
+	awaited, err := t.updateState(j)
 	if err != nil {
 		return fmt.Errorf("updating a job: %w", err)
 	}
@@ -159,6 +154,21 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 		return err
 	}
 	return t.insertItem(item, j.Attempt)
+}
+
+// updateState stores the job's new state and times, and reports whether others wait for
+// its end, if it has ended. RETURNING would have SQLite copy each page before it changes.
+func (t *tx) updateState(j *job.Job) (awaited bool, err error) {
+	const update = `UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ?`
+	args := []any{j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number}
+	if !j.State.Final() {
+		return false, t.exec(update, args...)
+	}
+	if err := t.exec(update+` AND awaited IS NULL`, args...); err != nil || t.changed() > 0 {
+		return false, err
+	}
+	err = t.exec(update, args...)
+	return t.changed() > 0, err
 }
 
 // updateDefinition stores the fields that seldom change.
