@@ -23,11 +23,14 @@ const (
 	shortWindow  = 500 * time.Millisecond
 	// after is how long the aftermath of an attack is watched.
 	after = 250 * time.Millisecond
+	// calm is for how long timers are watched on a machine that should be quiet: before an
+	// attack, and once more after one by which the victim seems to have been harmed.
+	calm = 250 * time.Millisecond
 	// overrun is how long an attack may take to end when its window has.
 	overrun = 30 * time.Second
 	// strictLateness is the victim's 99th percentile that an attack must not
-	// exceed on a quiet machine; busyLateness is the limit on one that may be slow or
-	// busy, beside what the machine itself is late.
+	// exceed on a quiet machine, busyLateness on one that may be slow or busy; each
+	// beside what the machine itself is late.
 	strictLateness = 250 * time.Millisecond
 	busyLateness   = time.Second
 	// tries is how often an attack that seems to succeed is made.
@@ -162,6 +165,7 @@ func (a *arena) withstand(t *testing.T, attack attack, window time.Duration, see
 func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed uint64, number int) (harm []string) {
 	address := fmt.Sprintf("127.0.%d.%d", 1+number/200, 1+number%200)
 	s := &strike{arena: a, t: t, random: rand.New(rand.NewPCG(seed, 0)), address: address, client: a.from(address)}
+	before := a.calm(t)
 	a.resetPeak()
 	from := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), window)
@@ -182,15 +186,15 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 	busy := a.machine.Late(from, 0.99)
 	s.leave()
 	peak := a.peak()
-	t.Logf("victim: %d jobs, p99 %s, worst %s; machine: %s late; memory %d MiB",
-		r.jobs, r.p99.Round(time.Millisecond), r.worst.Round(time.Millisecond), busy.Round(time.Millisecond), peak>>20)
+	t.Logf("machine: %s before, timers %s late during the attack; victim: %d jobs, p99 %s, worst %s; memory %d MiB",
+		before, busy.Round(time.Millisecond), r.jobs, r.p99.Round(time.Millisecond), r.worst.Round(time.Millisecond), peak>>20)
 	switch {
 	case peak < 0:
 		return []string{"the program ended"}
 	case r.jobs == 0:
 		return []string{"no job of the victim was due"}
 	}
-	if r.p99 > maxLateness(a.machine.Slack(from)) {
+	if a.tooLate(t, r.p99, before, from) {
 		harm = append(harm, fmt.Sprintf("the victim's p99 was %s; refusals: %v", r.p99, r.refusals[:min(3, len(r.refusals))]))
 	}
 	if peak > memoryLimit {
@@ -207,14 +211,45 @@ func (a *arena) strike(t *testing.T, attack attack, window time.Duration, seed u
 // `make hostile` does.
 func strict() bool { return os.Getenv("PUNCTUAL_HOSTILE_STRICT") != "" }
 
-// maxLateness returns the limit for the victim's lateness, given how late the machine
-// makes what a service does. Unless it is quiet, other programs may take the processor
-// from the victim too.
-func maxLateness(slack time.Duration) time.Duration {
-	if strict() {
-		return strictLateness
+// calmness is what was measured of a machine while no attack was made.
+type calmness struct {
+	late time.Duration // a timer
+	pace float64       // how much longer work took than on a machine with nothing else to do
+}
+
+func (c calmness) String() string {
+	return fmt.Sprintf("timers %s late, work takes %.1f times as long", c.late.Round(100*time.Microsecond), c.pace)
+}
+
+// limit returns the victim's limit on such a machine.
+func (c calmness) limit() time.Duration {
+	return time.Duration(float64(strictLateness)*c.pace) + pace.Wakes*c.late
+}
+
+// calm measures the machine, if it should be quiet.
+func (a *arena) calm(t *testing.T) calmness {
+	if !strict() {
+		return calmness{pace: 1}
 	}
-	return pace.Limit(busyLateness) + slack
+	from := time.Now()
+	pause(t.Context(), calm)
+	return calmness{a.machine.Late(from, 0.99), pace.Present()}
+}
+
+// tooLate reports whether the victim was later than an attack may make it that began at a
+// time, given what was measured before. On a machine that should be quiet nothing is
+// allowed for that the attack itself may have caused; elsewhere other programs may take the
+// processor from the victim at any time.
+func (a *arena) tooLate(t *testing.T, p99 time.Duration, before calmness, from time.Time) bool {
+	if !strict() {
+		return p99 > pace.Limit(busyLateness)+a.machine.Slack(from)
+	}
+	if p99 <= before.limit() {
+		return false
+	}
+	after := a.calm(t)
+	t.Logf("machine: %s after", after)
+	return p99 > after.limit()
 }
 
 // own returns the key of an account that exists for this strike only.

@@ -9,7 +9,9 @@
 // After each attack four conditions are checked:
 //   - the victim's jobs started at most 250 ms late (99th percentile) on a quiet
 //     machine (`make hostile`), and elsewhere at most a second, times the factor of
-//     package pace, and twenty times what the machine itself woke a goroutine late;
+//     package pace; to both comes twenty times what the machine itself woke a goroutine
+//     late. For a quiet machine both are measured while no attack is made, right before
+//     it or after, so that what the attack takes from the victim is not allowed for;
 //   - the process never used more than 512 MiB;
 //   - no response had a status of 500 or more but 503;
 //   - every job that was accepted from the victim was sent, once.

@@ -23,8 +23,12 @@ var factor = sync.OnceValue(func() float64 {
 	if given, ok := parse(os.Getenv(Variable)); ok {
 		return given
 	}
-	return step(measure())
+	return step(measure(rounds))
 })
+
+// Present returns how much longer work takes now than on a usual machine with nothing else
+// to do, 1 at the least. It takes a tenth of a second on one.
+func Present() float64 { return max(1, measure(presentRounds)) }
 
 // parse reads a factor; one outside the range of steps is not taken.
 func parse(text string) (float64, bool) {
@@ -53,13 +57,15 @@ const (
 	values  = 150_000
 	usual   = 60 * time.Millisecond
 	rounds  = 9
+	// presentRounds is how many rounds tell how busy a machine is now.
+	presentRounds = 3
 )
 
 // measure returns how much longer the work takes than on a usual machine: the median of
-// some rounds.
-func measure() float64 {
+// n rounds.
+func measure(n int) float64 {
 	var took []time.Duration
-	for range rounds {
+	for range n {
 		began := time.Now()
 		var group sync.WaitGroup
 		for thread := range threads {
@@ -69,7 +75,7 @@ func measure() float64 {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	return float64(took[rounds/2]) / float64(usual)
+	return float64(took[n/2]) / float64(usual)
 }
 
 // work allocates, sorts and looks up, as the tests and the service do.

@@ -40,7 +40,7 @@ func TestGuard_IsThreeMinutesAtLeastAndGrowsWithTheFactor(t *testing.T) {
 }
 
 func TestMeasure_ReturnsAFactor(t *testing.T) {
-	if got := measure(); got <= 0 {
+	if got := measure(rounds); got <= 0 {
 		t.Errorf("the measured factor is %v", got)
 	}
 }

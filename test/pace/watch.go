@@ -11,9 +11,9 @@ const (
 	beat = 20 * time.Millisecond
 	// most bounds how many measurements a Watch keeps: those of twenty minutes.
 	most = 60_000
-	// wakes is how often a process has to be given the processor, one after the other,
+	// Wakes is how often a process has to be given the processor, one after the other,
 	// from a cause to its effect: by the client, the service, its database and the target.
-	wakes = 20
+	Wakes = 20
 )
 
 // Watch measures how late timers wake a goroutine that has nothing to do with the
@@ -89,4 +89,4 @@ func (w *Watch) Late(since time.Time, quantile float64) time.Duration {
 // Slack returns how much later than on a machine with nothing else to do an effect may
 // be whose cause was at a time: as late as timers were meanwhile, for each time that a
 // process had to be woken.
-func (w *Watch) Slack(since time.Time) time.Duration { return wakes * w.Late(since, 0.99) }
+func (w *Watch) Slack(since time.Time) time.Duration { return Wakes * w.Late(since, 0.99) }
