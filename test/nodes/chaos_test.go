@@ -20,7 +20,7 @@ func TestChaos_DyingNodesAndDatabaseRestartsLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes more than a minute")
 	}
-	rate, seconds := 50, 40
+	rate, seconds := 50, 30
 	if os.Getenv("PUNCTUAL_NODES_FULL") != "" {
 		rate, seconds = 300, 120
 	}

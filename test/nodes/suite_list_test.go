@@ -27,7 +27,7 @@ var onPostgreSQL = []struct {
 	{subjects{"calls that meet each other or the start and the end of an attempt", []string{
 		"Race", "Apply_IfMatchOfAnOlderPlanIsRefused", "Apply_SimultaneousCallsFollowOneAnother", "Cancel_SeveralJobsRaceWithStart",
 		"Completion_RacesHaveOneOutcome", "Conditions_ManyAtOnceCreateOne", "Idempotency_SimultaneousCreatesStoreExactlyOne",
-		"LimitQuota_HoldsForConcurrentCreates", "Operations_OneAtATimeUntilStopped", "QStash_TopicsKeepWhatIsAddedAtOnce",
+		"LimitQuota_HoldsForConcurrentCreates", "QStash_TopicsKeepWhatIsAddedAtOnce",
 		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "ScheduleEdit_RaceWithFinish", "WebhookSequence_IsConsistentInARaceOfCancelAndStart",
 	}}, true},
 	{subjects{"kills between two statements, and what the next start finds", []string{
