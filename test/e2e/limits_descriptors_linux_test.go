@@ -35,16 +35,14 @@ func TestLimitDescriptors_ShortageFailsNoAttempt(t *testing.T) {
 	}
 	release := limitFiles(t, s)
 	job := create(c, `{"retries":0,"url":"`+target.URL+`","callback_url":"`+target.URL+`"}`)
-	var logs []harness.JSON
-	harness.Eventually(t, soon, "an attempt to be interrupted", func() bool {
-		logs = logsOf(c, job)
-		return len(logs) >= 2
-	})
+	// Without another call: whoever connects now has the service close an idle connection.
+	harness.Eventually(t, soon, "an attempt to be interrupted", func() bool { return strings.Contains(s.Stderr(), "this machine has run out of resources") })
+	release()
+	logs := awaitLogs(t, c, job, 2, soon)
 	wantSame(t, "kind", logs[1].Get("payload.kind"), `"interrupted"`)
 	if message := logs[1].Get("payload.message").Str(); !strings.Contains(message, "too many open files") {
 		t.Errorf("the message is %q", message)
 	}
-	release()
 	awaitState(t, c, job, "completed")
 	hits := target.AwaitEnds(t, 2, soon)
 	if attempt := hits[0].Header.Get("X-Punctual-Attempt"); attempt != "1" {
