@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -50,12 +52,33 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 // schedule of a run has changed since, nothing is sent, and the end of the attempt decides
 // what becomes of the run.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
+	if d.delayed(e) {
+		// Without an answer it is sent: a store that is away takes no changes.
+		limited, cancel := context.WithTimeout(ctx, delayedLimit)
+		d.questions.ask(limited, d, e)
+		cancel()
+	}
 	for !d.items.proven(e) { // a busy machine stands still again while the store answers
 		if !d.questions.ask(ctx, d, e) {
 			return false
 		}
 	}
 	return ctx.Err() == nil && d.items.current(e)
+}
+
+const (
+	// maxDelay is how long after its start the first request of a schedule's run may
+	// leave unasked, and how soon before it no change of the schedule affects the run.
+	maxDelay = 100 * time.Millisecond
+	// delayedLimit is how long such a request waits for the store's answer.
+	delayedLimit = 250 * time.Millisecond
+)
+
+// delayed reports whether the first request of a schedule's run leaves so late, because it
+// waited for a slot or its target, that a change of the schedule may have been answered
+// long before.
+func (d *Dispatcher) delayed(e *entry) bool {
+	return e.claim.Schedule.ID != uuid.Nil && !e.sent.Load() && d.Queue.Now().Sub(e.start) > maxDelay
 }
 
 // questions are attempts under way whose claims the store must confirm before their

@@ -317,7 +317,11 @@ type fakeAttempt struct {
 }
 
 func (a *fakeAttempt) Claim() store.Claim {
-	return store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
+	c := store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
+	if s := a.item.Schedule; s != nil {
+		c.Schedule.ID = s.ID
+	}
+	return c
 }
 
 func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, leave func() bool, requestDone func(int64)) {

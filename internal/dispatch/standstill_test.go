@@ -7,7 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -106,6 +109,50 @@ func TestStandstill_RunsOfChangedSchedulesAreNotSent(t *testing.T) {
 					t.Errorf("fired %+v, withheld %v; want 2, and 1 withheld without being aborted", fired, b.reasons())
 				}
 			})
+		})
+	}
+}
+
+// A run whose request leaves long after its start is not sent if its schedule was changed
+// meanwhile. If the store can't tell, it is sent soon.
+func TestDelay_AChangeOfTheScheduleHolds(t *testing.T) {
+	for name, x := range map[string]struct {
+		dial  time.Duration
+		fails bool
+		takes time.Duration
+		fired []int64
+	}{
+		"late":                  {dial: maxDelay + time.Millisecond, fired: []int64{1, 3}},
+		"in time":               {dial: maxDelay - time.Millisecond, fired: []int64{1, 2, 3}},
+		"the store is away":     {dial: 2 * maxDelay, fails: true, fired: []int64{1, 2, 3}},
+		"the store is too slow": {dial: 2 * maxDelay, takes: time.Minute, fired: []int64{1, 2, 3}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := start(t, 10, nil)
+			b.dials(x.dial)
+			now := b.queue.Now()
+			refs := []store.QueueKey{ref(1, 1, 1, now), ref(2, 1, 2, now), ref(3, 1, 3, now)}
+			b.queue.with(func() {
+				for i, ref := range refs {
+					b.queue.items[ref.ItemID] = &store.QueueItem{QueueKey: ref}
+					if i > 0 {
+						b.queue.items[ref.ItemID].Schedule = &job.Schedule{ID: uuid.New()}
+					}
+				}
+				b.queue.edited = map[store.ItemID]bool{{Number: 1}: true, {Number: 2}: true}
+				b.queue.heldFails, b.queue.heldTakes = x.fails, []time.Duration{x.takes}
+			})
+			b.Notice(store.Notice{Items: refs})
+			sleep(t.Context(), x.dial+delayedLimit+50*time.Millisecond)
+			var fired []int64
+			for _, f := range b.firings() {
+				fired = append(fired, f.ref.Number)
+			}
+			slices.Sort(fired)
+			if !slices.Equal(fired, x.fired) {
+				t.Errorf("%s: %v were sent, want %v; withheld %v", name, fired, x.fired, b.reasons())
+			}
+			sleep(t.Context(), 2*time.Minute)
 		})
 	}
 }

@@ -76,7 +76,7 @@ func EditSchedule(e *job.Edit, by job.Actor, hasStarted HasStarted) store.Decide
 		if moves {
 			c.Logs = settle(m, &s)
 		}
-		if m.Job == nil || m.Job.State != job.Available || startsSoon(m, hasStarted) {
+		if m.Job == nil || m.Job.State != job.Available || startsSoon(m, hasStarted) && !waitsOn(m) {
 			return c
 		}
 		j := *m.Job
@@ -141,6 +141,12 @@ func startsSoon(m *store.Snapshot, hasStarted HasStarted) bool {
 		return m.Claim.Started(m.Now.Add(Soon)) || hasStarted(m.Job, m.Claim, m.Now)
 	}
 	return m.Job.Follows == 0 && !m.Job.DueAt.After(m.Now.Add(Soon))
+}
+
+// waitsOn reports whether a run that was due is not claimed yet, because there is no slot
+// for it: when it starts is open. A node that is about to claim it as it was can't any more.
+func waitsOn(m *store.Snapshot) bool {
+	return m.Claim == nil && m.Job.DueAt.Before(m.Now.Add(-Soon))
 }
 
 // takeOver sets in a pending run what its schedule says. A name or a description of the

@@ -163,12 +163,17 @@ func TestEditSchedule_KeepsARunThatStartsSoon(t *testing.T) {
 	if c := editSchedule(t, snapshot(recurring(args), true), body); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
 		t.Errorf("started: %+v", c)
 	}
-	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -time.Second: true, Soon + time.Microsecond: false} {
+	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -Soon: true, -Soon - time.Microsecond: false, Soon + time.Microsecond: false} {
 		m := snapshot(recurring(args), false)
 		m.Now = due.Add(-before)
 		if c := editSchedule(t, m, body); (c.Job == nil) != kept {
 			t.Errorf("%v before the start: the run is %+v", before, c.Job)
 		}
+	}
+	claimed := snapshot(recurring(args), true)
+	claimed.Now = due.Add(time.Minute)
+	if c := editSchedule(t, claimed, body); c.Job != nil {
+		t.Errorf("claimed and waiting for its slot: the run is %+v", c.Job)
 	}
 	disabled := snapshot(recurring(args), false)
 	disabled.Job, disabled.Schedule.DisabledAt = nil, due
