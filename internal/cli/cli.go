@@ -32,6 +32,7 @@ type commands struct {
 	Profiles   profilesCommand   `cmd:"" help:"List the profiles, or choose the one to use."`
 	Jobs       jobsCommand       `cmd:"" help:"Create, list, watch, change and cancel jobs through the API of a running service."`
 	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
+	Why        whyCommand        `cmd:"" help:"Explain why a job or a schedule is in its state, and what to do."`
 	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
 	Members    membersCommand    `cmd:"" help:"Invite persons to the account, change their roles and remove them, through the API of a running service."`
 	Groups     groupsCommand     `cmd:"" help:"Define and delete groups of targets through the API of a running service."`

@@ -63,6 +63,8 @@ punctual schedules create https://example.com/ping --every '5 minutes' --idempot
 	"schedules enable":  "punctual schedules enable key:nightly-report",
 	"schedules disable": "punctual schedules disable key:nightly-report",
 	"schedules delete":  "punctual schedules delete key:nightly-report",
+	"why":               "punctual why 29180\npunctual why key:nightly-report",
+	"logs show":         "punctual logs show 01a05e38-6689-7c3e-9d41-0b6f2a5c8e18",
 	"logs list":         "punctual logs list --job 29180\npunctual logs list --event worker.http.error --since 2026-01-31",
 	"logs tail":         "punctual logs tail --event worker.http.error",
 	"logs export":       "punctual logs export --since 2026-01-01 --output logs.ndjson",

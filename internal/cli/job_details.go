@@ -123,13 +123,14 @@ func (d *detailsView) progress(to terminal) string {
 	return printable(text)
 }
 
-// print shows the job.
-func (d *detailsView) print(out io.Writer, to terminal) error {
+// print shows the job, why it is in its state, and the beginning of its last response.
+func (d *detailsView) print(out io.Writer, to terminal, because, response string) error {
 	f, j := facts{to: to}, &d.Job
 	f.add("job", j.number())
 	f.add("id", j.ID)
 	f.add("name", orNothing(j.Name))
 	f.painted("state", to.state(j.Job.State))
+	f.add("why", because)
 	f.add("request", j.Args.String())
 	f.add("tags", strings.Join(j.Args.Tags, ", "))
 	f.add("key", orNothing(j.Key))
@@ -156,6 +157,7 @@ func (d *detailsView) print(out io.Writer, to terminal) error {
 	if d.Deliveries.Pending+d.Deliveries.Failed > 0 {
 		f.add("deliveries", fmt.Sprintf("%d pending, %d failed", d.Deliveries.Pending, d.Deliveries.Failed))
 	}
+	f.add("response", response)
 	if err := f.print(out); err != nil || len(d.Attempts) == 0 {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 type jobsCommand struct {
 	Create jobsCreate `cmd:"" help:"Create a job: now, later, or on a schedule."`
 	List   jobsList   `cmd:"" help:"List jobs, newest first."`
-	Show   jobsShow   `cmd:"" help:"Show a job with its attempts."`
+	Show   jobsShow   `cmd:"" help:"Show a job with its attempts, and why it is in its state."`
 	Watch  jobsWatch  `cmd:"" help:"Show the progress of a job until it is final. The exit status tells the outcome."`
 	Edit   jobsEdit   `cmd:"" help:"Change fields of a job that waits for its first attempt."`
 	Run    jobsRun    `cmd:"" help:"Make a pending job due now."`
@@ -171,11 +171,31 @@ func (c *jobsShow) Run(env *environment) error {
 		record, err := c.record(env, http.MethodGet, jobPath(c.ID), nil)
 		return printOne(&c.displayFlags, env, record, err, (*jobView).number, nil)
 	}
-	d, err := c.details(env, c.ID)
+	record, err := c.record(env, http.MethodGet, jobPath(c.ID)+"/details", nil)
 	if err != nil {
 		return err
 	}
-	return d.print(env.out, c.terminal(env))
+	d, err := decoded[detailsView](record)
+	if err != nil {
+		return err
+	}
+	return c.printDetails(env, record, &d)
+}
+
+// printDetails prints a job, why it is in its state, and the last response.
+func (c *jobsShow) printDetails(env *environment, record []byte, d *detailsView) error {
+	to := c.terminal(env)
+	j, err := c.readJob(env, record)
+	if err != nil {
+		return err
+	}
+	response := ""
+	if len(d.Attempts) > 0 {
+		if response, err = c.excerpt(env, d.Job.number()); err != nil {
+			return err
+		}
+	}
+	return d.print(env.out, to, j.Explain(wordsOf(to)).Because, response)
 }
 
 type jobsRun struct {

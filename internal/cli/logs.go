@@ -8,16 +8,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 type logsCommand struct {
 	List   logsList   `cmd:"" help:"List log entries, newest first."`
+	Show   logsShow   `cmd:"" help:"Show a log entry with its payload."`
 	Tail   logsTail   `cmd:"" help:"Show log entries as they are written, until it is interrupted."`
 	Export logsExport `cmd:"" help:"Write all log entries as lines of JSON, oldest first."`
 }
@@ -102,6 +105,29 @@ func (c *logsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/logs", query, c.Limit)
 	return printAll(&c.displayFlags, env, records, err, (*logView).id, "there are no such log entries", logColumns,
 		func(to terminal, l *logView) []string { return l.row(to) })
+}
+
+type logsShow struct {
+	serviceFlags
+	ID string `arg:"" name:"id" help:"The log entry's id."`
+}
+
+// Run shows a log entry.
+func (c *logsShow) Run(env *environment) error {
+	record, err := c.record(env, http.MethodGet, "/api/logs/"+url.PathEscape(c.ID), nil)
+	return printOne(&c.displayFlags, env, record, err, (*logView).id, func(l *logView) error {
+		to := c.terminal(env)
+		f := facts{to: to}
+		f.add("log", l.ID)
+		f.add("event", l.Event)
+		f.add("job", strconv.FormatInt(l.Job, 10))
+		f.add("time", to.moment(l.Inserted))
+		f.add("summary", l.summary(to))
+		if err := f.print(env.out); err != nil {
+			return err
+		}
+		return c.print(env, rawjson.Get(record, "payload"), nil)
+	})
 }
 
 type logsExport struct {

@@ -18,7 +18,7 @@ import (
 type schedulesCommand struct {
 	Create  schedulesCreate  `cmd:"" help:"Create a schedule."`
 	List    schedulesList    `cmd:"" help:"List schedules, newest first."`
-	Show    schedulesShow    `cmd:"" help:"Show a schedule with its next due times and its last run."`
+	Show    schedulesShow    `cmd:"" help:"Show a schedule with its next due times and its last runs."`
 	Edit    schedulesEdit    `cmd:"" help:"Change fields of a schedule; its pending run takes them over."`
 	Run     schedulesRun     `cmd:"" help:"Run a schedule now; its grid stays."`
 	Enable  schedulesEnable  `cmd:"" help:"Let a disabled schedule run again."`
@@ -185,11 +185,49 @@ type scheduleDetails struct {
 func (c *schedulesShow) Run(env *environment) error {
 	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details", nil)
 	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID }, func(d *scheduleDetails) error {
-		return d.print(env.out, c.terminal(env))
+		runs, err := c.lastRuns(env, d.Schedule.ID)
+		if err != nil {
+			return err
+		}
+		return d.print(env.out, c.terminal(env), runs)
 	})
 }
 
-func (d *scheduleDetails) print(out io.Writer, to terminal) error {
+// lastRuns returns the latest runs of a schedule, newest first.
+func (c *schedulesShow) lastRuns(env *environment, id string) ([]jobView, error) {
+	query := url.Values{"schedule_id": {id}, "limit": {"20"}}
+	records, err := c.record(env, http.MethodGet, "/api/jobs?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return decoded[[]jobView](records)
+}
+
+// runMarks stand for runs in a strip. A run that waits for its first attempt has none.
+var runMarks = map[string]string{"completed": "✓", "discarded": "✗", "retryable": "↻", "executing": "▸", "cancelled": "–"}
+
+// strip shows runs in a line, the oldest first: "✓✓✗✓, 1 of 4 failed".
+func strip(runs []jobView, to terminal) string {
+	var line strings.Builder
+	shown, failures := 0, 0
+	for i := range runs {
+		state := runs[len(runs)-1-i].Job.State
+		if runMarks[state] == "" {
+			continue
+		}
+		shown++
+		if state == "discarded" || state == "retryable" {
+			failures++
+		}
+		line.WriteString(to.paint(stateColours[state], runMarks[state]))
+	}
+	if shown == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, %d of %d failed", line.String(), failures, shown)
+}
+
+func (d *scheduleDetails) print(out io.Writer, to terminal, runs []jobView) error {
 	f, s := facts{to: to}, &d.Schedule
 	f.add("schedule", s.ID)
 	f.add("name", orNothing(s.Name))
@@ -215,6 +253,9 @@ func (d *scheduleDetails) print(out io.Writer, to terminal) error {
 	}
 	if d.LastRun != nil {
 		f.painted("last run", "job "+d.LastRun.number()+", due "+to.moment(d.LastRun.Job.Scheduled)+", "+to.state(d.LastRun.Job.State))
+	}
+	if line := strip(runs, to); line != "" {
+		f.painted("last runs", line)
 	}
 	if d.Failures > 0 {
 		f.painted("failures", to.paint(red, fmt.Sprintf("%d in a row", d.Failures)))

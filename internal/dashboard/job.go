@@ -77,6 +77,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 		}
 	}
 	d.Attempts = view.AttemptsOf(d.Logs)
+	d.Because, d.Remedy = s.because(c, d)
 	readRequest(d)
 	return d, nil
 }

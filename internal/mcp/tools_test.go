@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/why"
 )
 
 // A new field or filter is an argument of every tool that can take it, without a change
@@ -118,11 +119,11 @@ func TestTools_HaveTheNamesOfTheContract(t *testing.T) {
 	}
 }
 
-// Each kind of failure of an attempt is explained.
-func TestRemedies_CoverEveryKind(t *testing.T) {
-	for _, kind := range job.AttemptKinds() {
-		if remedies[kind] == "" {
-			t.Errorf("there is no remedy for %s", kind)
+// Each action that an explanation suggests has its words.
+func TestExplanations_HaveWordsForEveryAction(t *testing.T) {
+	for _, action := range why.Actions {
+		if after[action] == "" {
+			t.Errorf("there are no words for %s", action)
 		}
 	}
 }

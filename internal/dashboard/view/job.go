@@ -30,10 +30,13 @@ type Job struct {
 	Completion *job.Completion
 	// WaitingFor has what holds the job back now: keys of limits, and job:NUMBER.
 	WaitingFor []string
-	Now        time.Time
-	Notice     string
-	Begun      bool   // the notice is about an action without a result yet
-	Self       string // the address of the live part
+	// Because says why the job is in its state, and Remedy how to mend what is wrong;
+	// "" for nothing to say.
+	Because, Remedy string
+	Now             time.Time
+	Notice          string
+	Begun           bool   // the notice is about an action without a result yet
+	Self            string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
 }
