@@ -108,7 +108,7 @@ func (e *ending) addFollowUps() {
 		body = rawjson.AppendText(append(body[:len(body):len(body)], `,"dlqId":`...), DeadID(e.job.ID))
 	}
 	body = append(body[:len(body):len(body)], '}')
-	callback := workflow.CallbackText(d.Step)
+	callback := workflow.CallbackText(d.Step, e.job.State.Final())
 	if d.Callback != nil {
 		child := &job.Dialect{}
 		if callback != "" { // its failure is one of the run

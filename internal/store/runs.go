@@ -59,6 +59,9 @@ type RunEnd struct {
 	Run     string
 	// Counted: the job was one of Run.Open.
 	Counted bool
+	// Call is the number of the call whose last response the job has brought to the route;
+	// 0 for none. If the route has stored no result of it, the call is not open any more.
+	Call int
 	// State is the state in which it leaves the run; 0 if the run goes on.
 	State workflow.State
 	At    time.Time
@@ -83,6 +86,8 @@ func RunEndOf(c *Changes) (end RunEnd, ok bool) {
 	switch {
 	case j.State == job.Cancelled:
 		end.State = workflow.Cancelled
+	case j.State == job.Completed && m.Last:
+		end.Call = m.Number
 	case j.State == job.Discarded && (m.Callback || m.Kind != workflow.Call):
 		end.State = workflow.Failed
 		for i := range c.Also {
@@ -91,7 +96,7 @@ func RunEndOf(c *Changes) (end RunEnd, ok bool) {
 			}
 		}
 	}
-	return end, end.Counted || end.State != 0
+	return end, end.Counted || end.State != 0 || end.Call != 0
 }
 
 // RunMessage is what is needed to send a message of a run.

@@ -67,7 +67,7 @@ func Append(r *Run, steps []*Step, known map[Key]*Step) (added []*Step, settled 
 		}
 		if s.Kind == Result { // what became it is not open any more
 			for _, kind := range []Kind{Call, Wait, Invoke} {
-				if k := (Key{s.Run, kind, s.Number}); known[k] != nil {
+				if k := (Key{s.Run, kind, s.Number}); known[k] != nil && !known[k].Settled {
 					r.close(kind)
 					settled = append(settled, k)
 				}

@@ -192,11 +192,12 @@ type Key struct {
 // The names of kinds in Key.Text.
 var kindNames = [...]string{"init", "plan", "step", "call", "wait", "invoke", "notice"}
 
-// failureName is the Text of the message that reports a failure, callbackName begins that
-// of the response to a call.
+// failureName is the Text of the message that reports a failure; callbackName begins that
+// of the response to a call which may be retried, lastName that of its last response.
 const (
 	failureName  = "failure"
 	callbackName = "callback"
+	lastName     = "response"
 )
 
 // FailureText is what a job says of its step if it reports a failure.
@@ -213,9 +214,9 @@ func (k Key) Text() string {
 // Message is what a job of a run is for, as its args say.
 type Message struct {
 	Key
-	// Callback: it has the response to the call Key. Failure: it reports that the run has
-	// failed.
-	Callback, Failure bool
+	// Callback: it has a response to the call Key. Last: it has the last one, of which the
+	// route stores the result. Failure: it reports that the run has failed.
+	Callback, Last, Failure bool
 }
 
 // ReadMessage reads what a job of a run is for. ok is false if the text says nothing.
@@ -231,8 +232,8 @@ func ReadMessage(run, text string) (m Message, ok bool) {
 	if err != nil || n < 0 {
 		return Message{}, false
 	}
-	if name == callbackName {
-		return Message{Key: Key{run, Call, n}, Callback: true}, true
+	if name == callbackName || name == lastName {
+		return Message{Key: Key{run, Call, n}, Callback: true, Last: name == lastName}, true
 	}
 	for kind, known := range kindNames {
 		if name == known && Kind(kind) != Initial {
@@ -242,12 +243,15 @@ func ReadMessage(run, text string) (m Message, ok bool) {
 	return Message{}, false
 }
 
-// CallbackText returns what the job says that has the response to a call; "" if the text
-// is not that of a call.
-func CallbackText(call string) string {
+// CallbackText returns what the job says that has a response to a call, the last one or
+// another; "" if the text is not that of a call.
+func CallbackText(call string, last bool) string {
 	number, ok := strings.CutPrefix(call, kindNames[Call]+":")
-	if !ok {
+	switch {
+	case !ok:
 		return ""
+	case last:
+		return lastName + ":" + number
 	}
 	return callbackName + ":" + number
 }

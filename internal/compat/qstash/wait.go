@@ -28,6 +28,15 @@ func eventName(name string) (string, error) {
 	return name, nil
 }
 
+// eventData reads the data of an event.
+func (c *call) eventData() ([]byte, error) {
+	data, err := c.ReadAll(workflow.MaxStepBytes)
+	if err == nil && len(data) > workflow.MaxEventBytes {
+		err = fault.New(fault.TooLarge, "the data of an event may have up to 512 KiB; store it elsewhere and send where it is")
+	}
+	return data, err
+}
+
 // waitStep returns the record of a step that waits, as the SDK has sent it.
 func waitStep(kind workflow.Kind, run string, sent *sentStep, waitsFor string) (*workflow.Step, error) {
 	step := &workflow.Step{
@@ -181,7 +190,7 @@ func (c *call) notify() error {
 	if err != nil {
 		return err
 	}
-	data, err := c.ReadAll(workflow.MaxEventBytes)
+	data, err := c.eventData()
 	if err != nil {
 		return err
 	}
@@ -205,7 +214,7 @@ func (c *call) notifyRun() error {
 	if err != nil {
 		return err
 	}
-	data, err := c.ReadAll(workflow.MaxEventBytes)
+	data, err := c.eventData()
 	if err != nil {
 		return err
 	}

@@ -211,14 +211,16 @@ func EndRuns(ends []store.RunEnd) []Query {
 		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Run, b.Run))
 	})
 	const (
-		live = `ended_at IS NULL`
-		hung = `open <= $3::bigint`
-		over = live + ` AND ($4::bigint > 0 OR ` + hung + `)`
+		live   = `ended_at IS NULL`
+		ofCall = ` account = $1 AND run = $2 AND kind = 3 AND number = $10::bigint AND settled = 0` // workflow.Call
+		closed = `($3::bigint + CASE WHEN EXISTS (SELECT 1 FROM workflow_steps WHERE` + ofCall + `) THEN 1 ELSE 0 END)`
+		hung   = `open <= ` + closed
+		over   = live + ` AND ($4::bigint > 0 OR ` + hung + `)`
 	)
-	queries := make([]Query, len(ends))
-	for i, e := range ends {
-		queries[i] = Query{
-			SQL: `UPDATE workflow_runs SET open = open - $3::bigint,
+	var queries []Query
+	for _, e := range ends {
+		queries = append(queries, Query{
+			SQL: `UPDATE workflow_runs SET open = open - ` + closed + `,
 				state = CASE WHEN ` + live + ` AND $4::bigint > 0 THEN $4::bigint WHEN ` + over + ` THEN $5::bigint ELSE state END,
 				error = CASE WHEN ` + live + ` AND $4::bigint = 0 AND ` + hung + ` THEN $6 ELSE error END,
 				failed_job = CASE WHEN ` + over + ` THEN $7::uuid ELSE failed_job END,
@@ -227,8 +229,14 @@ func EndRuns(ends []store.RunEnd) []Query {
 				ended_at = CASE WHEN ` + over + ` THEN $9::bigint ELSE ended_at END
 				WHERE account = $1 AND id = $2`,
 			Args: []any{
-				e.Account, e.Run, asNumber(e.Counted), int64(e.State), int64(workflow.Failed), stuck, e.Job, orNull16(e.Failure), e.At,
+				e.Account, e.Run, asNumber(e.Counted), int64(e.State), int64(workflow.Failed), stuck, e.Job, orNull16(e.Failure), e.At, int64(e.Call),
 			},
+		})
+		if e.Call > 0 {
+			queries = append(queries, Query{
+				SQL:  `UPDATE workflow_steps SET settled = 1 WHERE account = $1 AND run = $2 AND kind = $3 AND number = $4`,
+				Args: []any{e.Account, e.Run, int64(workflow.Call), e.Call},
+			})
 		}
 	}
 	return queries

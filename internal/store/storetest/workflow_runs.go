@@ -21,6 +21,7 @@ var workflowTests = group{
 	"AreListed":        runsListed,
 	"ArePruned":        runsPruned,
 	"AreCopied":        runsCopied,
+	"EndWithCallbacks": runsCallback,
 	"Wait":             runsWait,
 	"TellInvokers":     runsTell,
 }
@@ -266,7 +267,7 @@ func (w *world) addStep(owner job.Owner, step workflow.Step) {
 	w.Helper()
 	step.CreatedAt = w.s.Now()
 	_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{step.Run}, Accept: accepted,
-		Keys: []workflow.Key{step.Key(), {Run: step.Run, Kind: workflow.Wait, Number: step.Number}},
+		Keys: []workflow.Key{step.Key(), {Run: step.Run, Kind: workflow.Wait, Number: step.Number}, {Run: step.Run, Kind: workflow.Call, Number: step.Number}},
 		Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
 			one, run := step, m.Runs[step.Run]
 			if one.Kind == workflow.Notice {
@@ -363,5 +364,26 @@ func runsTell(w *world) {
 	first, second := min(w.owner.Number, w.other.Number), max(w.owner.Number, w.other.Number)
 	if want := fmt.Sprint(first, "wfr_a ", first, "wfr_b ", second, "wfr_a ", second, "wfr_b "); got != want {
 		w.Errorf("RunsUntold: %q, want %q", got, want)
+	}
+}
+
+// runsCallback: the last response to a call leaves nothing open if the route stores no
+// result of it; one before a retry does.
+func runsCallback(w *world) {
+	for id, test := range map[string]struct{ last, stores, goes bool }{
+		"wfr_a": {true, false, false}, "wfr_b": {true, true, true}, "wfr_c": {false, false, true},
+	} {
+		first := w.startRun(w.owner, id)
+		w.addStep(w.owner, workflow.Step{Run: id, Kind: workflow.Call, Number: 1, Concurrent: 1, Name: "call"})
+		w.makeFinal(first, job.Completed)
+		stored, err := w.s.JobInsertMany(w.ctx, []store.NewJob{w.runJob(w.owner, id, workflow.CallbackText("call:1", test.last))})
+		w.ok("JobInsertMany", err)
+		if test.stores {
+			w.addStep(w.owner, workflow.Step{Run: id, Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "call"})
+		}
+		w.makeFinal(stored[0].Job, job.Completed)
+		if r := w.run(w.owner, id); r.State.Live() != test.goes || r.Open != 1 && test.goes || (r.Error == "") != test.goes {
+			w.Errorf("after the callback of %s: %+v", id, r)
+		}
 	}
 }
