@@ -171,6 +171,44 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestResume: a resumed run sends again what had no result, a restarted one its payload.
+func TestResume(t *testing.T) {
+	for name, test := range map[string]struct {
+		repeat     func([]*Step) ([]*Step, map[int]bool)
+		kinds      []*Step
+		want       string
+		open, kept int
+	}{
+		"sequential": {Resume, []*Step{step(Initial, 0, 1), step(Result, 1, 1)}, "map[1:true]", 1, 2},
+		"a call":     {Resume, []*Step{step(Initial, 0, 1), step(Result, 1, 1), step(Call, 2, 1)}, "map[1:true]", 1, 2},
+		"parallel": {Resume, []*Step{step(Initial, 0, 1), step(Plan, 1, 2), step(Plan, 2, 2), step(Result, 1, 2), step(Wait, 2, 2)},
+			"map[2:true]", 1, 4},
+		"restarted": {Restart, []*Step{step(Initial, 0, 1), step(Result, 1, 1)}, "map[0:true]", 1, 1},
+	} {
+		kept, again := test.repeat(test.kinds)
+		for i, s := range kept {
+			s.Settled = !again[i]
+		}
+		r := &Run{ID: "wfr_b"}
+		if err := Repeat(r, kept, 0); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(again) != test.want || r.Open != test.open || r.Rows != test.kept || r.State != Started {
+			t.Errorf("%s: again %v, %+v", name, again, r)
+		}
+		for i := range again {
+			if Decide(Message{}, uuid.Nil, r, kept[i], nil) != Send {
+				t.Errorf("%s: the message of %d is not sent", name, i)
+			}
+		}
+	}
+	for state, archived := range map[State]bool{Started: false, Succeeded: false, Failed: true} {
+		if err := Repeatable(&Run{State: state, Archived: archived}); fault.CodeOf(err) != fault.Conflict {
+			t.Errorf("a run that is %v, archived %v: %v", state, archived, err)
+		}
+	}
+}
+
 // FuzzReadMessage: what is read is written the same.
 func FuzzReadMessage(f *testing.F) {
 	for _, text := range []string{"init", "plan:1", "step:10000", "call:2", "wait:3", "invoke:4", "notice:5", "callback:6", "response:7", "failure", "step:-1", "step:01", "", ":"} {

@@ -70,6 +70,9 @@ func (c *call) deadFilter() (*filter, error) {
 }
 
 func (c *call) listDead() error {
+	if source, _ := takeParameter(c.Request.URL, "source"); source == "workflow" {
+		return c.listFailedRuns()
+	}
 	ctx := c.Request.Context()
 	f, err := c.deadFilter()
 	if err != nil {
