@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/access"
+	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -78,6 +79,11 @@ func (s *Service) RepeatRun(ctx context.Context, owner job.Owner, id string, res
 	if err := workflow.Repeatable(failed); err != nil {
 		return nil, err
 	}
+	_, settle, err := admission.Reserve(ctx, s.Store, owner, int(failed.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	defer settle(0)
 	steps, err := s.allSteps(ctx, owner, failed)
 	if err != nil {
 		return nil, err

@@ -184,7 +184,12 @@ func noneIfGone(err error) error {
 	return err
 }
 
-// cancelRuns cancels the runs that are named or that filters select.
+// cancelSearches is how many searches for runs to cancel a call makes; each looks at a
+// bounded number of runs.
+const cancelSearches = 3
+
+// cancelRuns cancels the runs that are named or that filters select. If there may be more,
+// its answer has a cursor to go on.
 func (c *call) cancelRuns() error {
 	f, err := c.runFilter(defaultCount)
 	if err != nil {
@@ -192,12 +197,14 @@ func (c *call) cancelRuns() error {
 	}
 	f.exact = f.exact && c.Request.URL.Query().Get("workflowUrlExactMatch") == "true"
 	var runs []*workflow.Run
-	for {
-		found, cursor, err := c.findRuns(f, func(r *workflow.Run) bool { return r.State.Live() })
+	var cursor string
+	for range cancelSearches {
+		found, next, err := c.findRuns(f, func(r *workflow.Run) bool { return r.State.Live() })
 		if err != nil {
 			return err
 		}
-		if runs = append(runs, found...); cursor == "" || len(runs) >= f.count {
+		runs, cursor = append(runs, found...), next
+		if cursor == "" || len(runs) >= f.count {
 			break
 		}
 		if err := f.one("cursor", cursor); err != nil {
@@ -214,7 +221,10 @@ func (c *call) cancelRuns() error {
 			n++
 		}
 	}
-	return c.write(cancelled{n})
+	return c.write(struct {
+		cancelled
+		Cursor string `json:"cursor,omitempty"`
+	}{cancelled{n}, cursor})
 }
 
 // listedCount is how many runs with their steps a call reads, listedSteps how many records
