@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard":        {"internal/access", "internal/admission", "internal/alert/consent", "internal/audit", "internal/auth", "internal/broadcast", "internal/dashboard/assets", "internal/dashboard/ui", "internal/dashboard/view", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/naturaltime", "internal/oidc", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/service", "internal/staticfile", "internal/stats", "internal/why", "internal/workflow"},
 	"internal/dashboard/assets": {"internal/staticfile"},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson"},
-	"internal/dashboard/view":   {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/rawjson", "internal/schedule"},
+	"internal/dashboard/view":   {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/rawjson", "internal/schedule", "internal/workflow"},
 	"internal/demo":             {"internal/app", "internal/auth", "internal/rawjson"},
 	"internal/dispatch":         {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
 	"internal/docsite":          {"api", "docs", "internal/staticfile"},

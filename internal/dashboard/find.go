@@ -110,7 +110,7 @@ func (c *call) findPages() []view.FindItem {
 	}
 	if !c.viewer.public {
 		pages = append(pages,
-			page("Operations", "/operations", "bulk many"), page("Settings", "/settings", "account"), page("API keys", "/settings", "tokens"),
+			page("Workflow runs", "/runs", "workflows steps waterfall"), page("Operations", "/operations", "bulk many"), page("Settings", "/settings", "account"), page("API keys", "/settings", "tokens"),
 			page("Usage and limits", "/settings/usage", "quota"), page("Secrets", "/secrets", "credentials"), page("Limits for receivers", "/limits", "rate parallel"),
 			page("Alerts", "/alerts", "notifications"), page("Sessions", "/settings#sessions", "devices signed in"), page("Second factor", "/settings/second-factor", "totp 2fa"),
 			page("Audit log", "/settings/audit", "history sign-ins"))

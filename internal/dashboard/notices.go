@@ -40,6 +40,8 @@ var notices = map[string]string{
 	"secretcreated": "The secret has been stored.",
 	"secretchanged": "The secret has the new value; the next attempts use it.",
 	"secretdeleted": "The secret has been deleted.",
+	"runcancelled":  "The run has been cancelled. A request under way is not ended; what it stores is refused.",
+	"runended":      "The run had already ended; nothing was changed.",
 	"stopped":       "The operation has been stopped.",
 	"alertcreated":  "The alert has been created. Send a test to see whether its receivers get it.",
 	"alertchanged":  "The alert has been replaced.",

@@ -78,6 +78,7 @@ func allRoutes() []route {
 		failingRoutes,
 		jobRoutes,
 		operationRoutes,
+		runRoutes,
 		scheduleRoutes,
 		rehearseRoutes,
 		editRoutes,

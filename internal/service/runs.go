@@ -416,7 +416,8 @@ func (s *Service) Run(ctx context.Context, owner job.Owner, id string) (*workflo
 }
 
 // RunSteps returns up to limit records of one of the owner's runs from a position on, of
-// which all but the first have up to bytes together.
+// which all but the first have up to bytes together; with workflow.NoBodies, they have no
+// bodies, and none is left out.
 func (s *Service) RunSteps(ctx context.Context, owner job.Owner, id string, from, limit int, bytes int64) ([]*workflow.Step, error) {
 	return s.Store.RunSteps(ctx, owner.Number, id, from, limit, bytes)
 }

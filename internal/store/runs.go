@@ -119,7 +119,8 @@ type Runs interface {
 	// RunGet returns one of an account's runs, or a NotFound fault.
 	RunGet(ctx context.Context, account int64, id string) (*workflow.Run, error)
 	// RunSteps returns up to limit records of a run from a position on, in order, of
-	// which all but the first have up to bytes together.
+	// which all but the first have up to bytes together. With workflow.NoBodies, they have
+	// no bodies, and none is left out.
 	RunSteps(ctx context.Context, account int64, id string, from, limit int, bytes int64) ([]*workflow.Step, error)
 	// RunMessage returns what is needed to send the message that is of a record. It
 	// returns no steps if these have more than bytes together.

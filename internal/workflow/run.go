@@ -26,6 +26,8 @@ const (
 	// MaxStepBytes bounds the body of a step, MaxRunBytes those of a run together.
 	MaxStepBytes = 1 << 20
 	MaxRunBytes  = 16 << 20
+	// NoBodies, in place of a bound of bytes, reads records without their bodies.
+	NoBodies = -1
 	// MaxParallel is how many steps may be planned in one call.
 	MaxParallel = 1000
 	// MaxLive is how many runs of an account may be under way. It may be exceeded by

@@ -258,6 +258,10 @@ func (r *Records) RunGet(ctx context.Context, account int64, id string) (*workfl
 
 // RunSteps implements store.Runs.
 func (r *Records) RunSteps(ctx context.Context, account int64, id string, from, limit int, bytes int64) ([]*workflow.Step, error) {
+	if bytes == workflow.NoBodies {
+		return read(ctx, r, Pages, stepHeads, `WHERE account = $1 AND run = $2 AND position >= $3 ORDER BY position LIMIT $4`,
+			account, id, from, limit)
+	}
 	var found []*workflow.Step
 	q := Query{
 		SQL: `SELECT ` + steps.names() + ` FROM (

@@ -117,6 +117,11 @@ func runsStored(w *world) {
 	if len(steps) != 1 || string(steps[0].Body) != "\x00\x01\xff" {
 		w.Errorf("the steps within the bytes: %+v", steps)
 	}
+	steps, err = w.s.RunSteps(w.ctx, w.owner.Number, "wfr_a", 1, 10, workflow.NoBodies)
+	w.ok("RunSteps", err)
+	if len(steps) != 1 || steps[0].Position != 1 || steps[0].Number != 1 || steps[0].Body != nil {
+		w.Errorf("the steps without bodies: %+v", steps)
+	}
 	m, err := w.s.RunMessage(w.ctx, w.owner.Number, workflow.Key{Run: "wfr_a", Kind: workflow.Result, Number: 1}, 1000)
 	w.ok("RunMessage", err)
 	if m.Run == nil || m.Of == nil || m.Of.Message != j.ID || m.Result == nil || len(m.Steps) != 2 || m.Steps[1].Position != 1 {
