@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
-//go:noinline
 func FactorPage(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -116,7 +115,6 @@ func FactorPage(d *Factor) templ.Component {
 	})
 }
 
-//go:noinline
 func recoveryCard(codes []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -190,7 +188,6 @@ func recoveryCard(codes []string) templ.Component {
 	})
 }
 
-//go:noinline
 func codeField(label, hint, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -220,7 +217,6 @@ func codeField(label, hint, problem string) templ.Component {
 	})
 }
 
-//go:noinline
 func factorOffCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -300,7 +296,6 @@ func factorOffCard(d *Factor) templ.Component {
 	})
 }
 
-//go:noinline
 func enrolCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -403,7 +398,6 @@ func enrolCard(d *Factor) templ.Component {
 	})
 }
 
-//go:noinline
 func factorOnCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

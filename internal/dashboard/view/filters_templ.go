@@ -11,8 +11,6 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/punctual-dev/punctual/internal/dashboard/ui"
 
 // jobFilters are the inputs for the filters of a list of jobs.
-//
-//go:noinline
 func jobFilters(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -62,7 +60,6 @@ func jobFilters(list *Jobs) templ.Component {
 	})
 }
 
-//go:noinline
 func filterChips(f *Filters) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -95,8 +92,6 @@ func filterChips(f *Filters) templ.Component {
 }
 
 // tags shows the tags of a record in its facts.
-//
-//go:noinline
 func tags(links []ui.Chip) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

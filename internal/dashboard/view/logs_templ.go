@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-//go:noinline
 func LogsPage(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -131,8 +130,6 @@ func LogsPage(list *Logs) templ.Component {
 }
 
 // followButton pauses or resumes the updates of a list.
-//
-//go:noinline
 func followButton(can, live bool, change string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -211,7 +208,6 @@ func followButton(can, live bool, change string) templ.Component {
 	})
 }
 
-//go:noinline
 func logsFilters(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -360,7 +356,6 @@ func logsFilters(list *Logs) templ.Component {
 	})
 }
 
-//go:noinline
 func LogsPart(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -449,7 +444,6 @@ func LogsPart(list *Logs) templ.Component {
 	})
 }
 
-//go:noinline
 func logRow(l LogLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -560,7 +554,6 @@ func logRow(l LogLine) templ.Component {
 	})
 }
 
-//go:noinline
 func logWords(l LogLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -645,7 +638,6 @@ func logWords(l LogLine) templ.Component {
 	})
 }
 
-//go:noinline
 func noLogs(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -811,7 +803,6 @@ func noLogs(list *Logs) templ.Component {
 	})
 }
 
-//go:noinline
 func LogPage(l *job.Log, line LogLine, hidden Hidden) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,7 +18,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
-//go:noinline
 func WorkflowRunsPage(list *WorkflowRuns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -230,7 +229,6 @@ func WorkflowRunsPage(list *WorkflowRuns) templ.Component {
 	})
 }
 
-//go:noinline
 func noRuns(list *WorkflowRuns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -309,7 +307,6 @@ func noRuns(list *WorkflowRuns) templ.Component {
 	})
 }
 
-//go:noinline
 func runState(r *workflow.Run, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -340,7 +337,6 @@ func runState(r *workflow.Run, now time.Time) templ.Component {
 	})
 }
 
-//go:noinline
 func WorkflowRunPage(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -388,7 +384,6 @@ func WorkflowRunPage(d *WorkflowRun) templ.Component {
 	})
 }
 
-//go:noinline
 func WorkflowRunPart(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -488,7 +483,6 @@ func WorkflowRunPart(d *WorkflowRun) templ.Component {
 	})
 }
 
-//go:noinline
 func runFacts(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -916,7 +910,6 @@ func runFacts(d *WorkflowRun) templ.Component {
 	})
 }
 
-//go:noinline
 func waterfall(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1013,7 +1006,6 @@ func waterfall(d *WorkflowRun) templ.Component {
 	})
 }
 
-//go:noinline
 func waterfallRow(w *Waterfall, row *WaterfallRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -16,7 +16,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-//go:noinline
 func SchedulePage(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -137,7 +136,6 @@ func SchedulePage(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func scheduleActions(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -201,7 +199,6 @@ func scheduleActions(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func ScheduleHead(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -396,7 +393,6 @@ func ScheduleHead(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func ScheduleRuns(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -523,7 +519,6 @@ func ScheduleRuns(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func runLine(d *Schedule, run job.RunSummary) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -669,7 +664,6 @@ func runLine(d *Schedule, run job.RunSummary) templ.Component {
 	})
 }
 
-//go:noinline
 func scheduleFacts(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1143,7 +1137,6 @@ func scheduleFacts(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func ScheduleState(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1224,7 +1217,6 @@ func ScheduleState(d *Schedule) templ.Component {
 	})
 }
 
-//go:noinline
 func stateCard(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

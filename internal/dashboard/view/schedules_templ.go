@@ -13,7 +13,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-//go:noinline
 func SchedulesPage(list *Schedules) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -181,7 +180,6 @@ func SchedulesPage(list *Schedules) templ.Component {
 	})
 }
 
-//go:noinline
 func SchedulesPart(list *Schedules) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -260,7 +258,6 @@ func SchedulesPart(list *Schedules) templ.Component {
 	})
 }
 
-//go:noinline
 func scheduleLine(r *ScheduleRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -440,7 +437,6 @@ func scheduleLine(r *ScheduleRow) templ.Component {
 	})
 }
 
-//go:noinline
 func fromList() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -470,7 +466,6 @@ func fromList() templ.Component {
 	})
 }
 
-//go:noinline
 func nextRun(r *ScheduleRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -540,7 +535,6 @@ func nextRun(r *ScheduleRow) templ.Component {
 	})
 }
 
-//go:noinline
 func noSchedules(list *Schedules) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
-//go:noinline
 func SecretsPage(d *Secrets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -123,7 +122,6 @@ func SecretsPage(d *Secrets) templ.Component {
 	})
 }
 
-//go:noinline
 func secretsCard(d *Secrets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -324,7 +322,6 @@ func secretsCard(d *Secrets) templ.Component {
 	})
 }
 
-//go:noinline
 func secretForm(d *Secrets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -90,7 +90,7 @@ func NewWaterfall(r *workflow.Run, records []*workflow.Step, now time.Time) *Wat
 			row.State, row.End = w.open(r, s.Kind), w.End
 			known[s.Number], rows = row, append(rows, row)
 		}
-		row.take(r, s, now, w.End)
+		row.take(r, s, w.End)
 		if s.Kind == workflow.Result {
 			before, message = laterOf(before, s.DueAt, s.CreatedAt), s.Message
 		}
@@ -116,7 +116,7 @@ func (w *Waterfall) open(r *workflow.Run, kind workflow.Kind) stepState {
 }
 
 // take adds a record to its step.
-func (row *WaterfallRow) take(r *workflow.Run, s *workflow.Step, now, end time.Time) {
+func (row *WaterfallRow) take(r *workflow.Run, s *workflow.Step, end time.Time) {
 	if kind := openKinds[s.Kind]; kind != "" {
 		row.Kind, row.Name = kind, s.Name
 		if s.Kind == workflow.Call {

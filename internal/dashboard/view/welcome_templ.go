@@ -13,7 +13,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-//go:noinline
 func WelcomePage(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -287,8 +286,6 @@ func WelcomePage(d *Welcome) templ.Component {
 }
 
 // reachNotice explains why no message can arrive on this page.
-//
-//go:noinline
 func reachNotice(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -384,8 +381,6 @@ func reachNotice(d *Welcome) templ.Component {
 }
 
 // Arrivals is the live part: messages that arrived, and the newest jobs.
-//
-//go:noinline
 func Arrivals(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -563,7 +558,6 @@ func Arrivals(d *Welcome) templ.Component {
 	})
 }
 
-//go:noinline
 func jobProgress(j *job.Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
