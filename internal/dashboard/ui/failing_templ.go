@@ -12,6 +12,8 @@ import "github.com/punctual-dev/punctual/internal/dashboard/assets"
 
 // Failing shows how many schedules fail beside the entry of the navigation. failing.js
 // fetches it again while the page is open, and sets the title and the icon to match.
+//
+//go:noinline
 func Failing(n int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -127,6 +129,8 @@ func Failing(n int) templ.Component {
 }
 
 // icon is the icon of a page in the browser.
+//
+//go:noinline
 func icon() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -216,6 +220,8 @@ func icon() templ.Component {
 }
 
 // toast is the result of the previous action, above the page's lower edge.
+//
+//go:noinline
 func toast(p Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

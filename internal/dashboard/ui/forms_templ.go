@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // Field is a label, an input or a textarea, a hint and an error; attrs are added to
 // the input element.
+//
+//go:noinline
 func Field(i Input, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -325,6 +327,8 @@ func Field(i Input, attrs templ.Attributes) templ.Component {
 
 // FieldFor is the label, hint and error around an input of another kind, which has
 // the id.
+//
+//go:noinline
 func FieldFor(id, label, hint, problem string, required bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -494,6 +498,8 @@ func FieldFor(id, label, hint, problem string, required bool) templ.Component {
 }
 
 // Select is a field with a list of choices.
+//
+//go:noinline
 func Select(i Input, choices []Choice, attrs templ.Attributes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -648,6 +654,8 @@ func Select(i Input, choices []Choice, attrs templ.Attributes) templ.Component {
 }
 
 // Check is a checkbox.
+//
+//go:noinline
 func Check(name, label, hint string, on bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -764,6 +772,8 @@ func Check(name, label, hint string, on bool) templ.Component {
 
 // Problems is the summary above a form that was refused. The script focuses it when
 // the page opens.
+//
+//go:noinline
 func Problems(title string, sentences []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -848,6 +858,8 @@ func Problems(title string, sentences []string) templ.Component {
 }
 
 // Act is a button that posts a form of its own.
+//
+//go:noinline
 func Act(action, label, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -933,6 +945,8 @@ func Act(action, label, class string) templ.Component {
 
 // Confirm is a button that asks for confirmation before it posts a form. Children
 // are further fields of the form.
+//
+//go:noinline
 func Confirm(action, label, question, yes string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/punctual-dev/punctual/internal/rawjson"
 
 // Painted is Block with colours if the text is JSON.
+//
+//go:noinline
 func Painted(id, text, whole string, isJSON bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -146,6 +148,8 @@ func Painted(id, text, whole string, isJSON bool) templ.Component {
 
 // HeaderTable shows the headers of a request or response. If there are too many for
 // the page, a link leads to whole.
+//
+//go:noinline
 func HeaderTable(title string, v rawjson.Value, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,8 @@ import (
 
 // Time shows an instant relative to now, with the exact instant as its title. The
 // script updates the relative time.
+//
+//go:noinline
 func Time(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -99,6 +101,8 @@ func Time(t time.Time) templ.Component {
 }
 
 // TimeOr is Time, or a word if the time is zero.
+//
+//go:noinline
 func TimeOr(t time.Time, none string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -149,6 +153,8 @@ func TimeOr(t time.Time, none string) templ.Component {
 }
 
 // Instant shows the exact instant, followed by the relative time.
+//
+//go:noinline
 func Instant(t time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -231,6 +237,8 @@ func Instant(t time.Time) templ.Component {
 }
 
 // InZone shows an instant in a time zone, with its day of the week.
+//
+//go:noinline
 func InZone(t time.Time, zone *time.Location) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -326,6 +334,8 @@ func InZone(t time.Time, zone *time.Location) templ.Component {
 }
 
 // State shows the state of a job as a badge.
+//
+//go:noinline
 func State(s job.State) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -356,6 +366,8 @@ func State(s job.State) templ.Component {
 }
 
 // Badge is a short status: tone is "calm", "good", "warn", "bad" or "busy".
+//
+//go:noinline
 func Badge(tone, icon, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -423,6 +435,8 @@ func Badge(tone, icon, text string) templ.Component {
 }
 
 // Method shows an HTTP method.
+//
+//go:noinline
 func Method(method string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -467,6 +481,8 @@ func Method(method string) templ.Component {
 
 // URL shows a URL, without its middle if it is long. It is not a link: following
 // it would call the target.
+//
+//go:noinline
 func URL(address string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -524,6 +540,8 @@ func URL(address string) templ.Component {
 
 // Code shows preformatted text with a button that copies it. The id must be unique
 // on the page.
+//
+//go:noinline
 func Code(id, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -602,6 +620,8 @@ func Code(id, text string) templ.Component {
 
 // JSON shows a value over several lines. If it is too long for the page, a link
 // leads to whole, the address of the complete value.
+//
+//go:noinline
 func JSON(id string, v rawjson.Value, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -633,6 +653,8 @@ func JSON(id string, v rawjson.Value, whole string) templ.Component {
 
 // Block shows a text that may be long. If it is too long for the page, a link leads
 // to whole, the address of the complete text.
+//
+//go:noinline
 func Block(id, text, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -756,6 +778,8 @@ func Block(id, text, whole string) templ.Component {
 }
 
 // CopyFrom is a button that copies the text of an element.
+//
+//go:noinline
 func CopyFrom(id string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -808,6 +832,8 @@ func CopyFrom(id string) templ.Component {
 
 // CopyAll is a button that copies the text at an address, of which an element shows
 // the beginning.
+//
+//go:noinline
 func CopyAll(id, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -872,6 +898,8 @@ func CopyAll(id, whole string) templ.Component {
 }
 
 // Copy is a button that copies a short text.
+//
+//go:noinline
 func Copy(text, label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -949,6 +977,8 @@ func Copy(text, label string) templ.Component {
 }
 
 // Notice is a message to the reader. The tone is that of a Badge.
+//
+//go:noinline
 func Notice(tone string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1026,6 +1056,8 @@ func Notice(tone string) templ.Component {
 }
 
 // Empty takes the place of a list without entries; children say what to do next.
+//
+//go:noinline
 func Empty(title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1077,6 +1109,8 @@ func Empty(title string) templ.Component {
 }
 
 // Tabs are links to the versions of a list.
+//
+//go:noinline
 func Tabs(label string, tabs []Tab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1189,6 +1223,8 @@ func Tabs(label string, tabs []Tab) templ.Component {
 }
 
 // Chips are the filters of a list, each a link that removes it; clear removes all.
+//
+//go:noinline
 func Chips(label string, chips []Chip, clear string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1308,6 +1344,8 @@ func Chips(label string, chips []Chip, clear string) templ.Component {
 }
 
 // Tags are words with links.
+//
+//go:noinline
 func Tags(chips []Chip) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1374,6 +1412,8 @@ func Tags(chips []Chip) templ.Component {
 }
 
 // Pager links the pages of a list; "" omits a link.
+//
+//go:noinline
 func Pager(first, next string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1448,6 +1488,8 @@ func Pager(first, next string) templ.Component {
 }
 
 // Card is a section of a page with its own heading.
+//
+//go:noinline
 func Card(title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1499,6 +1541,8 @@ func Card(title string) templ.Component {
 }
 
 // Facts is a list of names and values; its children are Fact.
+//
+//go:noinline
 func Facts() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1537,6 +1581,8 @@ func Facts() templ.Component {
 }
 
 // Fact is one line of Facts.
+//
+//go:noinline
 func Fact(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1588,6 +1634,8 @@ func Fact(name string) templ.Component {
 }
 
 // Figure is a large number with its name.
+//
+//go:noinline
 func Figure(name, value, below string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1667,6 +1715,8 @@ func Figure(name, value, below string) templ.Component {
 }
 
 // Timeline is a list of events in order; its children are Event.
+//
+//go:noinline
 func Timeline(label string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1718,6 +1768,8 @@ func Timeline(label string) templ.Component {
 }
 
 // Event is an entry of a Timeline. Tone and icon are those of a Badge.
+//
+//go:noinline
 func Event(tone, icon, title string, at time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,6 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // Runs shows the last runs as a row of cells, oldest first, each a link to the run.
 // Tab reaches the latest one; overview.js moves between the cells with the arrow keys.
+//
+//go:noinline
 func Runs(runs []Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -158,6 +160,8 @@ func Runs(runs []Run) templ.Component {
 }
 
 // RunsLegend says what the cells of Runs mean.
+//
+//go:noinline
 func RunsLegend() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

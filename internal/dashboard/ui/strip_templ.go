@@ -12,6 +12,8 @@ import "strconv"
 
 // Outcomes shows the outcomes of the last runs as a row of marks, oldest first.
 // There must be at least one.
+//
+//go:noinline
 func Outcomes(outcomes []Outcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,8 @@ import (
 )
 
 // aheadCard shows what is due in the next 24 hours.
+//
+//go:noinline
 func aheadCard(a *Ahead) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -161,6 +163,7 @@ func aheadCard(a *Ahead) templ.Component {
 	})
 }
 
+//go:noinline
 func aheadHours(a *Ahead) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
+//go:noinline
 func AttemptsPage(list *AttemptList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -110,6 +111,8 @@ func AttemptsPage(list *AttemptList) templ.Component {
 }
 
 // logTabs are the two versions of the logs.
+//
+//go:noinline
 func logTabs(current string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -142,6 +145,7 @@ func logTabs(current string) templ.Component {
 	})
 }
 
+//go:noinline
 func attemptFilters(list *AttemptList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -305,6 +309,7 @@ func attemptFilters(list *AttemptList) templ.Component {
 	})
 }
 
+//go:noinline
 func AttemptsPart(list *AttemptList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -439,6 +444,7 @@ func AttemptsPart(list *AttemptList) templ.Component {
 	})
 }
 
+//go:noinline
 func attemptRow(r *AttemptRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -610,6 +616,7 @@ func attemptRow(r *AttemptRow) templ.Component {
 	})
 }
 
+//go:noinline
 func noAttempts(list *AttemptList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -775,6 +782,7 @@ func noAttempts(list *AttemptList) templ.Component {
 	})
 }
 
+//go:noinline
 func AttemptPage(d *AttemptDetail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -879,6 +887,8 @@ func AttemptPage(d *AttemptDetail) templ.Component {
 }
 
 // AttemptPart is an attempt, as a row of the list shows it when it is open.
+//
+//go:noinline
 func AttemptPart(d *AttemptDetail) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1292,6 +1302,8 @@ func AttemptPart(d *AttemptDetail) templ.Component {
 }
 
 // passage is a request or a response: headers and body.
+//
+//go:noinline
 func passage(title string, l *job.Log, hidden Hidden) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

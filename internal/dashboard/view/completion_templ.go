@@ -15,6 +15,8 @@ import (
 )
 
 // completionCard shows how far the work is whose outcome the target is to report.
+//
+//go:noinline
 func completionCard(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

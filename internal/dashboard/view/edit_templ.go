@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func EditPage(f *Edit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -199,6 +200,7 @@ func EditPage(f *Edit) templ.Component {
 	})
 }
 
+//go:noinline
 func editTimes(f *Edit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -265,6 +267,7 @@ func editTimes(f *Edit) templ.Component {
 	})
 }
 
+//go:noinline
 func DifferencePage(d *Difference) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -504,6 +507,7 @@ func DifferencePage(d *Difference) templ.Component {
 	})
 }
 
+//go:noinline
 func changeList(changes []Change) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -583,6 +587,7 @@ func changeList(changes []Change) templ.Component {
 	})
 }
 
+//go:noinline
 func changedValue(side, text string, changes int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -684,6 +689,7 @@ func changedValue(side, text string, changes int) templ.Component {
 	})
 }
 
+//go:noinline
 func revisionList(revisions []Revision) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -765,6 +771,7 @@ func revisionList(revisions []Revision) templ.Component {
 	})
 }
 
+//go:noinline
 func HistoryPage(h *History) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
+//go:noinline
 func FactorPage(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -115,6 +116,7 @@ func FactorPage(d *Factor) templ.Component {
 	})
 }
 
+//go:noinline
 func recoveryCard(codes []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -188,6 +190,7 @@ func recoveryCard(codes []string) templ.Component {
 	})
 }
 
+//go:noinline
 func codeField(label, hint, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -217,6 +220,7 @@ func codeField(label, hint, problem string) templ.Component {
 	})
 }
 
+//go:noinline
 func factorOffCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -296,6 +300,7 @@ func factorOffCard(d *Factor) templ.Component {
 	})
 }
 
+//go:noinline
 func enrolCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -398,6 +403,7 @@ func enrolCard(d *Factor) templ.Component {
 	})
 }
 
+//go:noinline
 func factorOnCard(d *Factor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

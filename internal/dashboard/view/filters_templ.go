@@ -11,6 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/punctual-dev/punctual/internal/dashboard/ui"
 
 // jobFilters are the inputs for the filters of a list of jobs.
+//
+//go:noinline
 func jobFilters(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -60,6 +62,7 @@ func jobFilters(list *Jobs) templ.Component {
 	})
 }
 
+//go:noinline
 func filterChips(f *Filters) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -92,6 +95,8 @@ func filterChips(f *Filters) templ.Component {
 }
 
 // tags shows the tags of a record in its facts.
+//
+//go:noinline
 func tags(links []ui.Chip) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,8 @@ import (
 )
 
 // FindPage is the palette as a page, for browsers without scripts.
+//
+//go:noinline
 func FindPage(d *Find) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -293,6 +295,7 @@ func FindPage(d *Find) templ.Component {
 	})
 }
 
+//go:noinline
 func noResults(d *Find) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -341,6 +344,8 @@ func noResults(d *Find) templ.Component {
 }
 
 // FindPart are the options of the palette; palette.js moves between them.
+//
+//go:noinline
 func FindPart(d *Find) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -442,6 +447,7 @@ func FindPart(d *Find) templ.Component {
 	})
 }
 
+//go:noinline
 func findOption(id string, i FindItem) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

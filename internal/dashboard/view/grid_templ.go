@@ -14,6 +14,8 @@ import (
 )
 
 // gridCard shows schedules by their last runs.
+//
+//go:noinline
 func gridCard(g *Grid) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -91,6 +93,7 @@ func gridCard(g *Grid) templ.Component {
 	})
 }
 
+//go:noinline
 func gridRow(r *GridRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -17,6 +17,8 @@ import (
 )
 
 // healthBadge shows how a schedule does.
+//
+//go:noinline
 func healthBadge(h Health) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -75,6 +77,8 @@ func healthBadge(h Health) templ.Component {
 
 // failureDetail describes failures in a row, as a link to the latest run that failed;
 // 0 is none.
+//
+//go:noinline
 func failureDetail(text string, run int64) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -151,6 +155,8 @@ func failureDetail(text string, run int64) templ.Component {
 }
 
 // failingBand says on top of the overview which schedules fail, since when and why.
+//
+//go:noinline
 func failingBand(f *Failing) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -288,6 +294,8 @@ func failingBand(f *Failing) templ.Component {
 }
 
 // failureCard shows what failed in the last day, grouped.
+//
+//go:noinline
 func failureCard(o *Overview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

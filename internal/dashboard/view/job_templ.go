@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
+//go:noinline
 func JobPage(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -65,6 +66,7 @@ func JobPage(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func JobPart(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -351,6 +353,7 @@ func JobPart(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func jobActions(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -478,6 +481,7 @@ func jobActions(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func responseCard(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -593,6 +597,7 @@ func responseCard(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func statusBadge(status int, succeeded bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -629,6 +634,7 @@ func statusBadge(status int, succeeded bool) templ.Component {
 	})
 }
 
+//go:noinline
 func headers(title, id string, v rawjson.Value, whole string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -694,6 +700,7 @@ func headers(title, id string, v rawjson.Value, whole string) templ.Component {
 	})
 }
 
+//go:noinline
 func requestCard(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -819,6 +826,7 @@ func requestCard(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func jobFacts(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1417,6 +1425,7 @@ func jobFacts(d *Job) templ.Component {
 	})
 }
 
+//go:noinline
 func jobLogs(d *Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

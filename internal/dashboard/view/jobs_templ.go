@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func JobsPage(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -241,6 +242,7 @@ func JobsPage(list *Jobs) templ.Component {
 	})
 }
 
+//go:noinline
 func JobsPart(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -384,6 +386,8 @@ func JobsPart(list *Jobs) templ.Component {
 }
 
 // jobOrder are the orders of a list of scheduled jobs.
+//
+//go:noinline
 func jobOrder(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -468,6 +472,8 @@ func jobOrder(list *Jobs) templ.Component {
 }
 
 // bulkActions are the operations on all jobs that match. Each counts the jobs first.
+//
+//go:noinline
 func bulkActions(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -573,6 +579,7 @@ func bulkActions(list *Jobs) templ.Component {
 	})
 }
 
+//go:noinline
 func jobRow(list *Jobs, j *job.Job, spec job.Spec) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -802,6 +809,7 @@ func jobRow(list *Jobs, j *job.Job, spec job.Spec) templ.Component {
 	})
 }
 
+//go:noinline
 func noJobs(list *Jobs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

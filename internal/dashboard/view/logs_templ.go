@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func LogsPage(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -130,6 +131,8 @@ func LogsPage(list *Logs) templ.Component {
 }
 
 // followButton pauses or resumes the updates of a list.
+//
+//go:noinline
 func followButton(can, live bool, change string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -208,6 +211,7 @@ func followButton(can, live bool, change string) templ.Component {
 	})
 }
 
+//go:noinline
 func logsFilters(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -356,6 +360,7 @@ func logsFilters(list *Logs) templ.Component {
 	})
 }
 
+//go:noinline
 func LogsPart(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -444,6 +449,7 @@ func LogsPart(list *Logs) templ.Component {
 	})
 }
 
+//go:noinline
 func logRow(l LogLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -554,6 +560,7 @@ func logRow(l LogLine) templ.Component {
 	})
 }
 
+//go:noinline
 func logWords(l LogLine) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -638,6 +645,7 @@ func logWords(l LogLine) templ.Component {
 	})
 }
 
+//go:noinline
 func noLogs(list *Logs) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -803,6 +811,7 @@ func noLogs(list *Logs) templ.Component {
 	})
 }
 
+//go:noinline
 func LogPage(l *job.Log, line LogLine, hidden Hidden) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -15,6 +15,8 @@ import (
 
 // NewJobPage is the form. Enter presses its first button, so that is the one that
 // creates the job.
+//
+//go:noinline
 func NewJobPage(f *NewJob) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -191,6 +193,7 @@ func NewJobPage(f *NewJob) templ.Component {
 	})
 }
 
+//go:noinline
 func jsonFields(f *NewJob) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -232,6 +235,8 @@ func jsonFields(f *NewJob) templ.Component {
 }
 
 // requestFields are the inputs of the request.
+//
+//go:noinline
 func requestFields(f *NewJob) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -327,6 +332,7 @@ func requestFields(f *NewJob) templ.Component {
 	})
 }
 
+//go:noinline
 func formParts(f *NewJob) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -408,6 +414,8 @@ func formParts(f *NewJob) templ.Component {
 }
 
 // options shows the fields of a section, if it has any.
+//
+//go:noinline
 func options(f *NewJob, of job.Section, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -489,6 +497,8 @@ func options(f *NewJob, of job.Section, title string) templ.Component {
 }
 
 // option shows the input of a field.
+//
+//go:noinline
 func option(f *NewJob, field *job.Field) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -530,6 +540,7 @@ func option(f *NewJob, field *job.Field) templ.Component {
 	})
 }
 
+//go:noinline
 func PreviewPart(f *NewJob) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -638,6 +649,7 @@ func PreviewPart(f *NewJob) templ.Component {
 	})
 }
 
+//go:noinline
 func previewTimes(p *Preview) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

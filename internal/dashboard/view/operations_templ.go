@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func OperationsPage(list *Operations) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -220,6 +221,7 @@ func OperationsPage(list *Operations) templ.Component {
 	})
 }
 
+//go:noinline
 func operationState(state job.OperationState) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -262,6 +264,7 @@ func operationState(state job.OperationState) templ.Component {
 	})
 }
 
+//go:noinline
 func NewOperationPage(d *NewOperation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -398,6 +401,7 @@ func NewOperationPage(d *NewOperation) templ.Component {
 	})
 }
 
+//go:noinline
 func CountedOperationPage(d *CountedOperation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -617,6 +621,7 @@ func CountedOperationPage(d *CountedOperation) templ.Component {
 	})
 }
 
+//go:noinline
 func OperationPage(d *Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -664,6 +669,7 @@ func OperationPage(d *Operation) templ.Component {
 	})
 }
 
+//go:noinline
 func OperationPart(d *Operation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
+//go:noinline
 func OperatorAccountPage(d *OperatorAccount) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -83,6 +84,7 @@ func OperatorAccountPage(d *OperatorAccount) templ.Component {
 	})
 }
 
+//go:noinline
 func usageCard(d *OperatorAccount) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -271,6 +273,7 @@ func usageCard(d *OperatorAccount) templ.Component {
 	})
 }
 
+//go:noinline
 func suspendCard(d *OperatorAccount) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -410,6 +413,7 @@ func suspendCard(d *OperatorAccount) templ.Component {
 	})
 }
 
+//go:noinline
 func limitsCard(d *OperatorAccount) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
+//go:noinline
 func WorkflowRunsPage(list *WorkflowRuns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -229,6 +230,7 @@ func WorkflowRunsPage(list *WorkflowRuns) templ.Component {
 	})
 }
 
+//go:noinline
 func noRuns(list *WorkflowRuns) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -307,6 +309,7 @@ func noRuns(list *WorkflowRuns) templ.Component {
 	})
 }
 
+//go:noinline
 func runState(r *workflow.Run, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -337,6 +340,7 @@ func runState(r *workflow.Run, now time.Time) templ.Component {
 	})
 }
 
+//go:noinline
 func WorkflowRunPage(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -384,6 +388,7 @@ func WorkflowRunPage(d *WorkflowRun) templ.Component {
 	})
 }
 
+//go:noinline
 func WorkflowRunPart(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -483,6 +488,7 @@ func WorkflowRunPart(d *WorkflowRun) templ.Component {
 	})
 }
 
+//go:noinline
 func runFacts(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -910,6 +916,7 @@ func runFacts(d *WorkflowRun) templ.Component {
 	})
 }
 
+//go:noinline
 func waterfall(d *WorkflowRun) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1006,6 +1013,7 @@ func waterfall(d *WorkflowRun) templ.Component {
 	})
 }
 
+//go:noinline
 func waterfallRow(w *Waterfall, row *WaterfallRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

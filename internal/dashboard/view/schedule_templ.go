@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func SchedulePage(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -136,6 +137,7 @@ func SchedulePage(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func scheduleActions(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -199,6 +201,7 @@ func scheduleActions(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func ScheduleHead(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -393,6 +396,7 @@ func ScheduleHead(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func ScheduleRuns(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -519,6 +523,7 @@ func ScheduleRuns(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func runLine(d *Schedule, run job.RunSummary) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -664,6 +669,7 @@ func runLine(d *Schedule, run job.RunSummary) templ.Component {
 	})
 }
 
+//go:noinline
 func scheduleFacts(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1137,6 +1143,7 @@ func scheduleFacts(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func ScheduleState(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1217,6 +1224,7 @@ func ScheduleState(d *Schedule) templ.Component {
 	})
 }
 
+//go:noinline
 func stateCard(d *Schedule) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
+//go:noinline
 func SettingsPage(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -122,6 +123,8 @@ func SettingsPage(d *Settings) templ.Component {
 }
 
 // suspension explains to the owner that the account is suspended.
+//
+//go:noinline
 func suspension(sentence string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -185,6 +188,8 @@ func suspension(sentence string) templ.Component {
 }
 
 // shownOnce shows a new key, which can't be shown again.
+//
+//go:noinline
 func shownOnce(key string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -244,6 +249,7 @@ func shownOnce(key string) templ.Component {
 	})
 }
 
+//go:noinline
 func formProblem(sentence string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -275,6 +281,7 @@ func formProblem(sentence string) templ.Component {
 	})
 }
 
+//go:noinline
 func keysCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -419,6 +426,7 @@ func keysCard(d *Settings) templ.Component {
 	})
 }
 
+//go:noinline
 func keyRow(k Key) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -551,6 +559,7 @@ func keyRow(k Key) templ.Component {
 	})
 }
 
+//go:noinline
 func secretCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -680,6 +689,7 @@ func secretCard(d *Settings) templ.Component {
 	})
 }
 
+//go:noinline
 func passwordCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -862,6 +872,7 @@ func passwordCard(d *Settings) templ.Component {
 	})
 }
 
+//go:noinline
 func sessionsCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1021,6 +1032,7 @@ func sessionsCard(d *Settings) templ.Component {
 	})
 }
 
+//go:noinline
 func accountCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1309,6 +1321,7 @@ func accountCard(d *Settings) templ.Component {
 	})
 }
 
+//go:noinline
 func deleteCard(d *Settings) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

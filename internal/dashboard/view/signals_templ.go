@@ -12,6 +12,8 @@ import "github.com/punctual-dev/punctual/internal/dashboard/ui"
 
 // signalLines shows in a line each which limits hold jobs back and which alerts are
 // open; nothing if there are none.
+//
+//go:noinline
 func signalLines(s *Signals) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
+//go:noinline
 func signInProblem(e *SignIn, title string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -76,6 +77,7 @@ func signInProblem(e *SignIn, title string) templ.Component {
 	})
 }
 
+//go:noinline
 func SignInPage(e *SignIn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -230,6 +232,8 @@ func SignInPage(e *SignIn) templ.Component {
 }
 
 // providerButton leads to the sign-in provider.
+//
+//go:noinline
 func providerButton(href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -274,6 +278,7 @@ func providerButton(href string) templ.Component {
 	})
 }
 
+//go:noinline
 func CodePage(e *SignIn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -350,6 +355,7 @@ func CodePage(e *SignIn) templ.Component {
 	})
 }
 
+//go:noinline
 func SignUpPage(e *SignIn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

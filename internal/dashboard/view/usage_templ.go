@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
+//go:noinline
 func UsageLimitsPage(d *UsagePage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -152,6 +153,7 @@ func UsageLimitsPage(d *UsagePage) templ.Component {
 	})
 }
 
+//go:noinline
 func usageRow(r UsageRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

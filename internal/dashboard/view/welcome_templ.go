@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
+//go:noinline
 func WelcomePage(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -286,6 +287,8 @@ func WelcomePage(d *Welcome) templ.Component {
 }
 
 // reachNotice explains why no message can arrive on this page.
+//
+//go:noinline
 func reachNotice(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -381,6 +384,8 @@ func reachNotice(d *Welcome) templ.Component {
 }
 
 // Arrivals is the live part: messages that arrived, and the newest jobs.
+//
+//go:noinline
 func Arrivals(d *Welcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -558,6 +563,7 @@ func Arrivals(d *Welcome) templ.Component {
 	})
 }
 
+//go:noinline
 func jobProgress(j *job.Job) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
