@@ -34,6 +34,7 @@ type commands struct {
 	Schedules  schedulesCommand  `cmd:"" help:"Create, list, change, run and disable schedules through the API of a running service."`
 	Why        whyCommand        `cmd:"" help:"Explain why a job or a schedule is in its state, and what to do."`
 	Logs       logsCommand       `cmd:"" help:"List, follow and export the log entries of jobs."`
+	Runs       runsCommand       `cmd:"" help:"List, show and cancel workflow runs."`
 	Members    membersCommand    `cmd:"" help:"Invite persons to the account, change their roles and remove them, through the API of a running service."`
 	Groups     groupsCommand     `cmd:"" help:"Define and delete groups of targets through the API of a running service."`
 	Limits     limitsCommand     `cmd:"" help:"Define, pause and delete limits for receivers through the API of a running service."`

@@ -130,6 +130,9 @@ var routes = []route{
 	{"/api/groups", forJobs, map[string]handler{"GET": own((*Server).listGroups)}},
 	{"/api/groups/{name}", forJobs, map[string]handler{
 		"GET": own((*Server).getGroup), "PUT": own((*Server).putGroup), "DELETE": own((*Server).deleteGroup)}},
+	{"/api/runs", forJobs, map[string]handler{"GET": own((*Server).listRuns)}},
+	{"/api/runs/{run_id}", forJobs, map[string]handler{"GET": own((*Server).getRun)}},
+	{"/api/runs/{run_id}/cancel", forJobs, map[string]handler{"POST": own((*Server).cancelRun)}},
 	{"/api/limits", forJobs, map[string]handler{"GET": own((*Server).listLimits)}},
 	{"/api/limits/{key}", forJobs, map[string]handler{
 		"GET": own((*Server).getLimit), "PUT": own((*Server).putLimit), "DELETE": own((*Server).deleteLimit)}},
@@ -162,6 +165,7 @@ var parameters = map[string][]string{
 	"POST /api/jobs/batch":     {"atomic"},
 	"GET /api/export":          {"owner", maskParameter},
 	"GET /api/alerts":          {"limit", "offset"},
+	"GET /api/runs":            {"limit", "cursor", "state", "label"},
 	"GET /api/account/members": {"limit", "offset"},
 	"GET /api/jobs":            slices.Concat([]string{"q", maskParameter}, job.FilterNames(job.OfJobs), pageParameters),
 	"GET /api/jobs/counts":     job.FilterNames(job.OfJobs),

@@ -54,6 +54,9 @@ const (
 
 var stateNames = map[State]string{Started: "started", Waiting: "waiting", Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled"}
 
+// StateNames are the names of all states.
+var StateNames = []string{"started", "waiting", "succeeded", "failed", "cancelled"}
+
 // String returns the name of a state.
 func (s State) String() string { return stateNames[s] }
 

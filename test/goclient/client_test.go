@@ -322,6 +322,14 @@ func TestClient_ManagesLimitsAlertsAndTheAccount(t *testing.T) {
 		}
 	}
 
+	for got, err := range c.ListRuns(ctx, client.RunQuery{State: client.RunFailed, Label: "none", Limit: 1}) {
+		t.Errorf("listed %+v, %v", got, err)
+	}
+	_, err := c.GetRun(ctx, "wfr_none")
+	wantStatus(t, err, http.StatusNotFound)
+	_, err = c.CancelRun(ctx, "wfr_none")
+	wantStatus(t, err, http.StatusNotFound)
+
 	call[*client.Alert](t)(c.PutAlert(ctx, "failures", client.AlertRequest{On: []string{"failed"}, After: 3, To: []client.AlertReceiver{{Webhook: route.URL}}}))
 	if got := call[*client.AlertTest](t)(c.TestAlert(ctx, "failures")); len(got.Results) != 1 || *got.Results[0].Status != 200 {
 		t.Errorf("the test's result is %+v", got)

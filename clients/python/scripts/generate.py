@@ -233,7 +233,7 @@ def types_file() -> str:
     return HEADER.format("The types of the API, from api/openapi.json.") + imports + "\n\n".join(types.classes) + "\n\n" + in_order(types.aliases)
 
 
-RESOURCES = ["_jobs", "_schedules", "_operations", "_logs", "_settings", "_account", "completion"]
+RESOURCES = ["_jobs", "_schedules", "_operations", "_logs", "_runs", "_settings", "_account", "completion"]
 
 
 def annotation(node: Optional[ast.expr]) -> str:

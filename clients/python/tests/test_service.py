@@ -7,7 +7,7 @@ import unittest
 from datetime import datetime, timedelta, timezone
 from typing import Any, List, Set
 
-from punctual import Client, Completion, Key, LogWritten, response_of
+from punctual import Client, Completion, Key, LogWritten, PunctualError, response_of
 from punctual._transport import Request, Transport
 
 from .support import API, FAR, client, eventually, rejected, respond, serve, target, variable
@@ -180,6 +180,14 @@ class TestService(unittest.TestCase):
         self.assertEqual(len(groups.get("mirrors")["targets"]), 1)
         self.assertEqual(len(groups.list().take(10)), 1)
         groups.delete("mirrors")
+
+    def test_lists_workflow_runs(self) -> None:
+        runs = self.client.runs
+        self.assertEqual(runs.list(state="failed", label="none").take(10), [])
+        for call in runs.get, runs.cancel:
+            with self.assertRaises(PunctualError) as refused:
+                call("wfr_none")
+            self.assertEqual(refused.exception.status, 404)
 
     def test_keeps_limits_alerts_and_secrets(self) -> None:
         limits, alerts, secrets = self.client.limits, self.client.alerts, self.client.secrets

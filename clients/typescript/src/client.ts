@@ -5,6 +5,7 @@ import type { Broadcast } from "./generated.js";
 import { Jobs } from "./jobs.js";
 import { Logs } from "./logs.js";
 import { Operations } from "./operations.js";
+import { Runs } from "./runs.js";
 import { Schedules } from "./schedules.js";
 import { Alerts, Groups, Limits, Secrets } from "./settings.js";
 import { Transport, type CallOptions, type CallRequest, type ClientOptions } from "./transport.js";
@@ -20,6 +21,7 @@ export class Punctual {
   readonly schedules: Schedules;
   readonly operations: Operations;
   readonly logs: Logs;
+  readonly runs: Runs;
   readonly alerts: Alerts;
   readonly groups: Groups;
   readonly limits: Limits;
@@ -33,6 +35,7 @@ export class Punctual {
     this.schedules = new Schedules(transport);
     this.operations = new Operations(transport);
     this.logs = new Logs(transport);
+    this.runs = new Runs(transport);
     this.alerts = new Alerts(transport);
     this.groups = new Groups(transport);
     this.limits = new Limits(transport);

@@ -328,6 +328,10 @@ export interface Dialect {
   view?: {
     [name: string]: unknown;
   };
+  /** The workflow run that the job is a message of. */
+  run?: DialectText;
+  /** What the message tells the run's route. */
+  step?: DialectText;
 }
 
 /** A text of a compatible API that the service keeps with a job and returns there unchanged. */
@@ -2276,6 +2280,81 @@ export interface GroupAnswer {
 /** The account's groups, ordered by name. */
 export interface GroupList {
   data: Group[];
+}
+
+/**
+ * The state of a workflow run. One that is `waiting` makes no request until a sleep
+ * ends, an event arrives or another run ends.
+ */
+export type RunState = "started" | "waiting" | "succeeded" | "failed" | "cancelled";
+
+/** A workflow run. */
+export interface Run {
+  /** The id, unique within the account. */
+  id: string;
+  /** The address of the workflow's route. */
+  url: string;
+  state: RunState;
+  /** The labels that it was started with. */
+  labels: string[];
+  /** When it was started. */
+  inserted_at: string;
+  /** When it ended. */
+  ended_at: string | null;
+  /** Why it failed, if no response says so. */
+  error: string | null;
+  /** The job whose end has failed it. */
+  failed_job: string | null;
+  /** The run that waits for its end. */
+  invoked_by: string | null;
+  /** The failed run that it resumes or restarts. */
+  repeats: string | null;
+  /** How many records of steps there are. */
+  records: number;
+}
+
+/**
+ * A record of a step. A step in parallel has a `plan` before its `result`; a call to
+ * a third party, a wait for an event and an invocation have records of their own
+ * before their `result`.
+ */
+export interface RunStep {
+  /** The number of the step within the run; 0 is the payload. */
+  step: number;
+  /** What the record is. */
+  kind: "payload" | "plan" | "result" | "call" | "wait" | "invoke" | "event";
+  /** The name of the step. */
+  name: string;
+  /** The type of the step as the SDK names it, such as `Run` or `SleepFor`. */
+  type: string;
+  /** How many steps run in parallel with it, itself included. */
+  concurrent: number;
+  /** When the record was stored. For a result, that is the end of the step. */
+  inserted_at: string;
+  /** When its message is due, which is the end of a sleep. */
+  due_at: string | null;
+  /** Whether what its message was to do is done. */
+  settled: boolean;
+  /** The event that a wait is for, or the run that an invocation is for. */
+  waits_for: string | null;
+  /** The job that carries its message; it may have been removed. */
+  job: string | null;
+}
+
+/** A workflow run with its steps. */
+export type RunWithSteps = Run & {
+  /** The first 1,000 records of steps, in the order in which they were stored. */
+  steps: RunStep[];
+};
+
+/** A workflow run. */
+export interface RunAnswer {
+  data: RunWithSteps;
+}
+
+/** The account's workflow runs, latest first. */
+export interface RunList {
+  data: Run[];
 }
 
 /** A limit for receivers. */

@@ -172,6 +172,12 @@ describe("the client", () => {
     assert.ok((await punctual.operations.list().toArray(10)).some((one) => one.id === started.id));
   });
 
+  it("lists workflow runs", async () => {
+    assert.deepEqual(await punctual.runs.list({ state: "failed", label: "none" }).toArray(10), []);
+    await assert.rejects(async () => punctual.runs.get("wfr_none"), { status: 404 });
+    await assert.rejects(async () => punctual.runs.cancel("wfr_none"), { status: 404 });
+  });
+
   it("keeps groups", async () => {
     await punctual.groups.put("mirrors", { targets: [{ name: "a", url: "https://a.example.com/" }] });
     assert.equal((await punctual.groups.get("mirrors")).targets.length, 1);

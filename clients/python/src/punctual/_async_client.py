@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, AsyncIterator, Dict, Mapping, Optional
 
 from ._async import AsyncResource, Runner
-from ._async_resources import AsyncAccount, AsyncAlerts, AsyncGroups, AsyncJobs, AsyncLimits, AsyncLogs, AsyncOperations, AsyncSchedules, AsyncSecrets
+from ._async_resources import AsyncAccount, AsyncAlerts, AsyncGroups, AsyncJobs, AsyncLimits, AsyncLogs, AsyncOperations, AsyncRuns, AsyncSchedules, AsyncSecrets
 from ._client import Client
 from ._events import AccountEvent
 from .types import Broadcast
@@ -30,6 +30,7 @@ class AsyncClient(AsyncResource):
         self.jobs = AsyncJobs(runner, sync.jobs)
         self.schedules = AsyncSchedules(runner, sync.schedules)
         self.operations = AsyncOperations(runner, sync.operations)
+        self.runs = AsyncRuns(runner, sync.runs)
         self.logs = AsyncLogs(runner, sync.logs)
         self.alerts = AsyncAlerts(runner, sync.alerts)
         self.groups = AsyncGroups(runner, sync.groups)

@@ -11,10 +11,11 @@ from ._jobs import Jobs
 from ._logs import Logs
 from ._operations import Operations
 from ._resource import IfMatch, JobRef, ScheduleRef
+from ._runs import Runs
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -249,6 +250,23 @@ class AsyncLogs(AsyncResource):
         off is an error.
         """
         return self._runner.stream(lambda: self._sync.export(job_id=job_id, schedule_id=schedule_id, event=event, since=since, until=until, mask=mask))
+
+
+class AsyncRuns(AsyncResource):
+    """Workflow runs, which the QStash-compatible API starts."""
+    _sync: Runs
+
+    def list(self, *, state: Optional[RunState]=None, label: Optional[str]=None, limit: Optional[int]=None, cursor: Optional[str]=None) -> AsyncRecordList[Run]:
+        """Latest first, without their steps."""
+        return AsyncRecordList(self._runner, self._sync.list(state=state, label=label, limit=limit, cursor=cursor))
+
+    async def get(self, id: str) -> RunWithSteps:
+        """A run with its first 1,000 records of steps."""
+        return await self._runner.run(lambda: self._sync.get(id))
+
+    async def cancel(self, id: str) -> RunWithSteps:
+        """Cancels a run. One that has ended stays as it is."""
+        return await self._runner.run(lambda: self._sync.cancel(id))
 
 
 class _AsyncNamed(AsyncResource, Generic[Stored, Given, Single]):

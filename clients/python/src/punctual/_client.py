@@ -10,6 +10,7 @@ from ._jobs import Jobs
 from ._logs import Logs
 from ._operations import Operations
 from ._resource import Resource, data_of, whole
+from ._runs import Runs
 from ._schedules import Schedules
 from ._settings import Alerts, Groups, Limits, Secrets
 from ._transport import Settings, Transport, json_null
@@ -52,6 +53,7 @@ class Client(Resource):
         self.jobs = Jobs(transport)
         self.schedules = Schedules(transport)
         self.operations = Operations(transport)
+        self.runs = Runs(transport)
         self.logs = Logs(transport)
         self.alerts = Alerts(transport)
         self.groups = Groups(transport)

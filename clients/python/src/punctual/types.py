@@ -100,6 +100,10 @@ class Dialect(_Dialect, total=False):
     retry_for: float
     # What that API shows of the job beyond its fields.
     view: Dict[str, Any]
+    # The workflow run that the job is a message of.
+    run: DialectText
+    # What the message tells the run's route.
+    step: DialectText
 
 
 class _FollowUp(TypedDict):
@@ -2065,6 +2069,98 @@ class GroupList(TypedDict):
     data: List[Group]
 
 
+class Run(TypedDict):
+    """A workflow run."""
+
+    # The id, unique within the account.
+    id: str
+    # The address of the workflow's route.
+    url: str
+    state: RunState
+    # The labels that it was started with.
+    labels: List[str]
+    # When it was started.
+    inserted_at: str
+    # When it ended.
+    ended_at: Optional[str]
+    # Why it failed, if no response says so.
+    error: Optional[str]
+    # The job whose end has failed it.
+    failed_job: Optional[str]
+    # The run that waits for its end.
+    invoked_by: Optional[str]
+    # The failed run that it resumes or restarts.
+    repeats: Optional[str]
+    # How many records of steps there are.
+    records: int
+
+
+class RunStep(TypedDict):
+    """A record of a step. A step in parallel has a `plan` before its `result`; a call to
+    a third party, a wait for an event and an invocation have records of their own
+    before their `result`.
+    """
+
+    # The number of the step within the run; 0 is the payload.
+    step: int
+    # What the record is.
+    kind: Literal["payload", "plan", "result", "call", "wait", "invoke", "event"]
+    # The name of the step.
+    name: str
+    # The type of the step as the SDK names it, such as `Run` or `SleepFor`.
+    type: str
+    # How many steps run in parallel with it, itself included.
+    concurrent: int
+    # When the record was stored. For a result, that is the end of the step.
+    inserted_at: str
+    # When its message is due, which is the end of a sleep.
+    due_at: Optional[str]
+    # Whether what its message was to do is done.
+    settled: bool
+    # The event that a wait is for, or the run that an invocation is for.
+    waits_for: Optional[str]
+    # The job that carries its message; it may have been removed.
+    job: Optional[str]
+
+
+class RunWithSteps(TypedDict):
+    # The id, unique within the account.
+    id: str
+    # The address of the workflow's route.
+    url: str
+    state: RunState
+    # The labels that it was started with.
+    labels: List[str]
+    # When it was started.
+    inserted_at: str
+    # When it ended.
+    ended_at: Optional[str]
+    # Why it failed, if no response says so.
+    error: Optional[str]
+    # The job whose end has failed it.
+    failed_job: Optional[str]
+    # The run that waits for its end.
+    invoked_by: Optional[str]
+    # The failed run that it resumes or restarts.
+    repeats: Optional[str]
+    # How many records of steps there are.
+    records: int
+    # The first 1,000 records of steps, in the order in which they were stored.
+    steps: List[RunStep]
+
+
+class RunAnswer(TypedDict):
+    """A workflow run."""
+
+    data: RunWithSteps
+
+
+class RunList(TypedDict):
+    """The account's workflow runs, latest first."""
+
+    data: List[Run]
+
+
 class NewLimitRate(TypedDict):
     # How many attempts. To hold everything back, set `paused`.
     calls: int
@@ -2489,3 +2585,7 @@ SecretHosts = List[str]
 
 # The name of a group of targets.
 GroupName = str
+
+# The state of a workflow run. One that is `waiting` makes no request until a sleep
+# ends, an event arrives or another run ends.
+RunState = Literal["started", "waiting", "succeeded", "failed", "cancelled"]
