@@ -57,7 +57,7 @@ var onPostgreSQL = []struct {
 		"AccountDeletion", "Lateness", "Story", "After_AChainStartsInOrder", "API_HealthzAndReadyzReportAServiceThatIsUp",
 		"Callback_IsRetriedAfter5SecondsWithTheSameID", "Conflict_ReplaceKeepsTheIdsAndAddsARevision", "Export_OfAWholeAccountCanBeApplied",
 		"Groups_RunBecomesItsJobs", "Limits_WaitingIsShown", "Operations_RescheduleToATimeOrSpread", "Outcome_ResponsesSteerTheirSchedule",
-		"QStash_MessageIsSentSignedAndReported", "ScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished", "ScheduleDisable_StopsRunsAndEnableKeepsTheGrid",
+		"QStash_MessageIsSentSignedAndReported", "Runs_AreListedShownAndCancelled", "ScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished", "ScheduleDisable_StopsRunsAndEnableKeepsTheGrid",
 		"Then_BodiesGetTheSummary", "Webhook_SuccessfulAttemptSendsStartRequestResponseAndFinish",
 	}}, false},
 }
