@@ -60,21 +60,16 @@ func (s *Server) runs(c *call) error {
 func readRunMark(text string) (mark service.RunMark, ok bool) {
 	micros, id, ok := strings.Cut(text, "-")
 	n, err := strconv.ParseInt(micros, 10, 64)
-	if !ok || err != nil || n < 1 || !isRunID(id) {
+	if !ok || err != nil || n < 1 || !workflow.ValidID(id) {
 		return service.RunMark{}, false
 	}
 	return service.RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
 }
 
-// isRunID reports whether a text may be the id of a run.
-func isRunID(id string) bool {
-	return id != "" && len(id) <= workflow.MaxID && utf8.ValidString(id) && !strings.Contains(id, "\x00")
-}
-
 // runID returns the id of the run in the path.
 func (c *call) runID() (string, error) {
 	id := c.r.PathValue("run_id")
-	if !isRunID(id) {
+	if !workflow.ValidID(id) {
 		return "", fault.NoSuch("workflow run")
 	}
 	return id, nil

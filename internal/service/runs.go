@@ -350,6 +350,9 @@ func (s *Service) FinishRun(ctx context.Context, owner job.Owner, id string, res
 
 // changeRun changes one run.
 func (s *Service) changeRun(ctx context.Context, owner job.Owner, id string, change func(r *workflow.Run, now time.Time) (bool, error)) error {
+	if !workflow.ValidID(id) {
+		return fault.NoSuch("workflow run")
+	}
 	w := &store.RunWrite{Account: owner.Number, Runs: []string{id}}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		r := m.Runs[id]
@@ -412,6 +415,9 @@ func (s *Service) cancelWaiting(ctx context.Context, owner job.Owner, id uuid.UU
 
 // Run returns one of the owner's runs, or a NotFound fault.
 func (s *Service) Run(ctx context.Context, owner job.Owner, id string) (*workflow.Run, error) {
+	if !workflow.ValidID(id) {
+		return nil, fault.NoSuch("workflow run")
+	}
 	return s.Store.RunGet(ctx, owner.Number, id)
 }
 

@@ -31,6 +31,9 @@ type RunMark struct {
 // FindRuns returns up to limit of the owner's runs, latest first, that a function selects,
 // without their results, and the mark to go on behind; nil at the end.
 func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunMark, limit int, selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunMark, err error) {
+	if after.ID != "" && !workflow.ValidID(after.ID) {
+		return nil, nil, nil
+	}
 	for looked := 0; looked < runsLooked; looked += runsAtOnce {
 		page, err := s.Store.RunPage(ctx, owner.Number, after.CreatedAt, after.ID, runsAtOnce)
 		if err != nil {
@@ -72,7 +75,7 @@ func (s *Service) RepeatRun(ctx context.Context, owner job.Owner, id string, res
 	if err := access.Allow(ctx, "service.RepeatRun"); err != nil {
 		return nil, err
 	}
-	failed, err := s.Store.RunGet(ctx, owner.Number, id)
+	failed, err := s.Run(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}

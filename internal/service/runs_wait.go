@@ -25,7 +25,7 @@ func (s *Service) WaitRun(ctx context.Context, owner job.Owner, wait *workflow.S
 	if err := access.Allow(ctx, "service.WaitRun"); err != nil {
 		return Appended{}, err
 	}
-	run, err := s.Store.RunGet(ctx, owner.Number, wait.Run)
+	run, err := s.Run(ctx, owner, wait.Run)
 	if err != nil {
 		return Appended{}, err
 	}
@@ -316,6 +316,9 @@ func (s *Service) NotifyAll(ctx context.Context, owner job.Owner, event string, 
 func (s *Service) NotifyRun(ctx context.Context, owner job.Owner, id, event string, data []byte) (EndedWait, error) {
 	if err := access.Allow(ctx, "service.NotifyRun"); err != nil {
 		return EndedWait{}, err
+	}
+	if !workflow.ValidID(id) {
+		return EndedWait{}, fault.NoSuch("workflow run")
 	}
 	for {
 		waiting, err := s.waitOrKeep(ctx, owner, id, event, data)

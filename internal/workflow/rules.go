@@ -2,7 +2,9 @@ package workflow
 
 import (
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -14,6 +16,12 @@ func refuse(message string) error { return fault.New(fault.Stale, message) }
 
 // ReasonEnded is the reason of the fault for a call that continues a run which has ended.
 const ReasonEnded = "workflow_ended"
+
+// ValidID reports whether a text may be the id of a run: up to MaxID bytes of UTF-8 that
+// every store can keep.
+func ValidID(id string) bool {
+	return id != "" && len(id) <= MaxID && utf8.ValidString(id) && !strings.ContainsRune(id, 0)
+}
 
 // NoRun returns the fault for a run that does not exist.
 func NoRun(id string) error { return fault.New(fault.NotFound, "workflow run "+id+" not found") }

@@ -65,6 +65,16 @@ func TestRuns_AreListedShownAndCancelled(t *testing.T) {
 	wantSame(t, "cancelled", a.Post(path+"/cancel", nil).Want(200).Data().Get("state"), `"cancelled"`)
 	wantSame(t, "cancelled again", a.Post(path+"/cancel", nil).Want(200).Data().Get("state"), `"cancelled"`)
 	wantRuns("cancelled ones", a.Get("/api/runs?state=cancelled").Want(200).Data(), ids[:1])
+	for _, id := range []string{"%00", "%ff", "wfr_none"} { // what no store could keep is not there
+		a.Get("/api/runs/" + id).WantProblem(404)
+		a.Post("/api/runs/"+id+"/cancel", nil).WantProblem(404)
+		if status, text := qstashStatus(t, a, "DELETE", "/v2/workflows/runs/"+id, "", nil); status != 404 {
+			t.Errorf("cancelling %s: %d %s", id, status, text)
+		}
+		if status, text := qstashStatus(t, a, "POST", "/v2/notify/"+id+"/paid", "", nil); status != 404 {
+			t.Errorf("notifying %s: %d %s", id, status, text)
+		}
+	}
 	for _, query := range []string{"?state=done", "?cursor=x", "?limit=0"} {
 		a.Get("/api/runs" + query).WantProblem(422)
 	}

@@ -245,7 +245,7 @@ func (c *call) invoke(m *message) (published, error) {
 	if json.Unmarshal(m.body, &sent) != nil || json.Unmarshal(sent.Step, &step) != nil {
 		return published{}, bad("the body of an invocation must be an object with body, workflowRunId and step, as the SDK has it")
 	}
-	if len(sent.RunID) > workflow.MaxID || len(sent.URL) > workflow.MaxURL {
+	if !workflow.ValidID(sent.RunID) || len(sent.URL) > workflow.MaxURL {
 		return published{}, bad("an invocation must have a workflowRunId of up to " + strconv.Itoa(workflow.MaxID) + " bytes, and a workflowUrl of up to " + strconv.Itoa(workflow.MaxURL))
 	}
 	by, err := waitStep(workflow.Invoke, sent.RunID, &step, m.Workflow.RunID)

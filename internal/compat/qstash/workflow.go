@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -29,7 +30,7 @@ const (
 
 // runID reads the id of a run.
 func (r *reader) runID(name, value string) string {
-	if value == "" || len(value) > workflow.MaxID || strings.ContainsAny(value, "/?#\x00") {
+	if !workflow.ValidID(value) || strings.ContainsAny(value, "/?#") {
 		r.refuse(name, "must have 1 to "+strconv.Itoa(workflow.MaxID)+" characters, without / ? and #")
 		return ""
 	}
@@ -201,6 +202,8 @@ func checkStep(s *workflow.Step) error {
 		return bad("the numbers of a workflow step must be stepId or targetStep from 1, and concurrent")
 	case s.Name == "" || len(s.Name) > workflow.MaxName || len(s.Type) > workflow.MaxName:
 		return bad("the name of a workflow step must have 1 to " + strconv.Itoa(workflow.MaxName) + " bytes")
+	case strings.ContainsRune(s.Name+s.Type, 0) || !utf8.ValidString(s.Name) || !utf8.ValidString(s.Type):
+		return bad("the name and the type of a workflow step must be UTF-8 without U+0000")
 	}
 	return nil
 }
