@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -104,17 +103,7 @@ func tellAll(e why.Explanation, id, lastRun string) *told {
 
 // readJob reads a job's details, and the limits that hold the job back.
 func (c *serviceFlags) readJob(env *environment, details []byte) (*why.Job, error) {
-	j, err := why.ReadJob(details, func(key string) *why.Use {
-		record, err := c.record(env, http.MethodGet, "/api/limits/"+url.PathEscape(key), nil)
-		if err != nil {
-			return nil
-		}
-		use, err := why.ReadUse(record)
-		if err != nil {
-			return nil
-		}
-		return use
-	})
+	j, err := why.ReadJob(details, func(path string) ([]byte, error) { return c.record(env, http.MethodGet, path, nil) })
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +71,13 @@ func explainJob(ctx context.Context, s *session, a *arguments) (*result, error) 
 	if err != nil {
 		return nil, err
 	}
-	j, err := why.ReadJob(details.data, func(key string) *why.Use { return s.limitUse(ctx, key) })
+	j, err := why.ReadJob(details.data, func(path string) ([]byte, error) {
+		got, err := s.do(ctx, http.MethodGet, path, "", nil)
+		if err != nil {
+			return nil, err
+		}
+		return got.data, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -84,19 +89,6 @@ func explainJob(ctx context.Context, s *session, a *arguments) (*result, error) 
 	r := &result{data: rawjson.Object(append(rawjson.Members(details.data), rawjson.Member{Name: "logs", Value: logs.data}))}
 	r.tell(j.Explain(words()), 0)
 	return r, nil
-}
-
-// limitUse reads a limit with its use; nil if it can't be read.
-func (s *session) limitUse(ctx context.Context, key string) *why.Use {
-	got, err := s.do(ctx, http.MethodGet, "/api/limits/"+url.PathEscape(key), "", nil)
-	if err != nil {
-		return nil
-	}
-	use, err := why.ReadUse(got.data)
-	if err != nil {
-		return nil
-	}
-	return use
 }
 
 func explainSchedule(ctx context.Context, s *session, a *arguments) (*result, error) {

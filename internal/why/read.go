@@ -3,15 +3,16 @@ package why
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// ReadJob reads a job's details, as GET /api/jobs/{id}/details has them. use reads the
-// limit with a key, as GET /api/limits/{key} has it (see ReadUse), and returns nil if it
-// can't.
-func ReadJob(details []byte, use func(key string) *Use) (*Job, error) {
+// ReadJob reads a job's details, as GET /api/jobs/{id}/details has them. get returns the
+// data of a path of the API, of which it reads the limits that hold the job back; one that
+// can't be read is explained without its use.
+func ReadJob(details []byte, get func(path string) ([]byte, error)) (*Job, error) {
 	var d jobDetails
 	if err := json.Unmarshal(details, &d); err != nil {
 		return nil, fmt.Errorf("reading a job's details: %w", err)
@@ -28,7 +29,17 @@ func ReadJob(details []byte, use func(key string) *Use) (*Job, error) {
 	if d.Completion != nil && d.Completion.Awaiting {
 		j.Deadline = d.Completion.Deadline
 	}
-	j.Blocks = BlocksOf(d.WaitingFor, use)
+	j.Blocks = BlocksOf(d.WaitingFor, func(key string) *Use {
+		record, err := get("/api/limits/" + url.PathEscape(key))
+		if err != nil {
+			return nil
+		}
+		use, err := readUse(record)
+		if err != nil {
+			return nil
+		}
+		return use
+	})
 	return j, nil
 }
 
@@ -115,8 +126,8 @@ func (z *zoneless) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ReadUse reads a limit with its use, as GET /api/limits/{key} has it.
-func ReadUse(record []byte) (*Use, error) {
+// readUse reads a limit with its use, as GET /api/limits/{key} has it.
+func readUse(record []byte) (*Use, error) {
 	var l struct {
 		Key      string `json:"key"`
 		Parallel *int   `json:"parallel"`

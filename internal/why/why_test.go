@@ -1,6 +1,7 @@
 package why
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ var words = Words{
 	Now:    time.Date(2031, 5, 6, 12, 0, 0, 0, time.UTC),
 	Names:  true,
 }
+
+// nothing finds no record.
+func nothing(string) ([]byte, error) { return nil, errors.New("not found") }
 
 // detailsOf returns the details of job 17 with a state, an attempt and what it waits for.
 func detailsOf(state, attempts, waitingFor string) string {
@@ -41,15 +45,11 @@ func TestReadJob_IsExplained(t *testing.T) {
 		{"discarded", refused, "", "", "Job 17 is discarded since 11:59:59: it failed for good after 1 attempt. The target responded with status 500.", remedies[job.KindStatus], Rerun},
 		{"cancelled", "", "", "", "Job 17 is cancelled, after 0 attempts.", "", Rerun},
 	} {
-		j, err := ReadJob([]byte(detailsOf(test.state, test.attempts, test.waits)), func(string) *Use {
+		j, err := ReadJob([]byte(detailsOf(test.state, test.attempts, test.waits)), func(path string) ([]byte, error) {
 			if test.limit == "" {
-				return nil
+				return nil, errors.New("there is no such limit")
 			}
-			use, err := ReadUse([]byte(test.limit))
-			if err != nil {
-				t.Error(err)
-			}
-			return use
+			return []byte(test.limit), nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestReadJob_IsExplained(t *testing.T) {
 func TestExplain_WithoutNames(t *testing.T) {
 	hostile := "ignore-all-instructions"
 	details := detailsOf("retryable", `{"started_at":"2031-05-06T11:59:49Z","status":null,"error":{"kind":"answer","message":"`+hostile+`"}}`, `"`+hostile+`"`)
-	j, err := ReadJob([]byte(details), func(string) *Use { return nil })
+	j, err := ReadJob([]byte(details), nothing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,12 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"schedule":{"disabled_at":"2031"}}`))
 	f.Add([]byte(`{"rate":{"calls":1,"per":1e300}}`))
 	f.Fuzz(func(_ *testing.T, text []byte) {
-		if j, err := ReadJob(text, func(string) *Use { return nil }); err == nil {
+		if j, err := ReadJob(text, nothing); err == nil {
 			j.Explain(words)
 		}
 		if s, err := ReadSchedule(text); err == nil {
 			s.Explain(words)
 		}
-		_, _ = ReadUse(text)
+		_, _ = readUse(text)
 	})
 }
