@@ -4,9 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
@@ -39,7 +37,7 @@ func (s *Server) runs(c *call) error {
 	if len(list.Label) > maxLabel || !utf8.ValidString(list.Label) {
 		return fault.New(fault.Invalid, "The label may have at most 300 bytes.")
 	}
-	after, ok := readRunMark(c.param("after")) // anything else is the first page
+	after, ok := service.ReadRunMark(c.param("after")) // anything else is the first page
 	runs, next, err := s.Service.FindRuns(c.r.Context(), c.owner(), after, runsListed, func(r *workflow.Run) bool {
 		return (state == 0 || r.Shown(list.Now) == state) && (list.Label == "" || slices.Contains(r.LabelList(), list.Label))
 	})
@@ -51,35 +49,13 @@ func (s *Server) runs(c *call) error {
 		list.First = c.here("after", "")
 	}
 	if next != nil {
-		list.Next = c.here("after", strconv.FormatInt(next.CreatedAt.UnixMicro(), 10)+"-"+next.ID)
+		list.Next = c.here("after", next.String())
 	}
 	return c.render(http.StatusOK, view.WorkflowRunsPage(list))
 }
 
-// readRunMark reads where a page of the list goes on.
-func readRunMark(text string) (mark service.RunMark, ok bool) {
-	micros, id, ok := strings.Cut(text, "-")
-	n, err := strconv.ParseInt(micros, 10, 64)
-	if !ok || err != nil || n < 1 || !workflow.ValidID(id) {
-		return service.RunMark{}, false
-	}
-	return service.RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
-}
-
-// runID returns the id of the run in the path.
-func (c *call) runID() (string, error) {
-	id := c.r.PathValue("run_id")
-	if !workflow.ValidID(id) {
-		return "", fault.NoSuch("workflow run")
-	}
-	return id, nil
-}
-
 func (s *Server) run(c *call) error {
-	id, err := c.runID()
-	if err != nil {
-		return err
-	}
+	id := c.r.PathValue("run_id")
 	r, err := s.Service.Run(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return noSuchRun(err)
@@ -97,10 +73,7 @@ func (s *Server) run(c *call) error {
 }
 
 func (s *Server) cancelRun(c *call) error {
-	id, err := c.runID()
-	if err != nil {
-		return err
-	}
+	id := c.r.PathValue("run_id")
 	cancelled, err := s.Service.CancelRun(c.r.Context(), c.owner(), id)
 	if err != nil {
 		return noSuchRun(err)

@@ -29,7 +29,7 @@ func (s *Server) listRuns(c *call) error {
 	most := q.whole("limit", 1, maxLimit, defaultLimit)
 	state, hasState := q.One("state")
 	if hasState && workflow.StateNamed(state) == 0 {
-		q.Refuse("state", "must be one of "+strings.Join(workflow.StateNames, ", "))
+		q.Refuse("state", "must be one of "+strings.Join(workflow.StateNames(), ", "))
 	}
 	label, hasLabel := q.One("label")
 	var after service.RunMark
@@ -145,7 +145,7 @@ func appendUUID(b []byte, id uuid.UUID) []byte {
 const runList = "runs"
 
 func sealRunCursor(mark service.RunMark, owner job.Owner) string {
-	b := []byte(strconv.FormatInt(mark.CreatedAt.UnixMicro(), 10) + " " + mark.ID)
+	b := []byte(mark.String())
 	return base64.RawURLEncoding.EncodeToString(append(seal(b, runList, owner), b...))
 }
 
@@ -156,10 +156,8 @@ func openRunCursor(text string, owner job.Owner) (mark service.RunMark, valid bo
 		return mark, false
 	}
 	given, b := b[:sealSize], b[sealSize:]
-	micros, id, cut := strings.Cut(string(b), " ")
-	n, err := strconv.ParseInt(micros, 10, 64)
-	if !cut || err != nil || !hmac.Equal(given, seal(b, runList, owner)) {
+	if !hmac.Equal(given, seal(b, runList, owner)) {
 		return mark, false
 	}
-	return service.RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
+	return service.ReadRunMark(string(b))
 }

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,12 +29,27 @@ type RunMark struct {
 	ID        string
 }
 
+// String returns the mark as a cursor has it, which ReadRunMark reads; "" for nil.
+func (m *RunMark) String() string {
+	if m == nil {
+		return ""
+	}
+	return strconv.FormatInt(m.CreatedAt.UnixMicro(), 10) + "-" + m.ID
+}
+
+// ReadRunMark reads what String returned; false for any other text.
+func ReadRunMark(text string) (mark RunMark, ok bool) {
+	micros, id, ok := strings.Cut(text, "-")
+	n, err := strconv.ParseInt(micros, 10, 64)
+	if !ok || err != nil || n < 1 || !workflow.ValidID(id) {
+		return RunMark{}, false
+	}
+	return RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
+}
+
 // FindRuns returns up to limit of the owner's runs, latest first, that a function selects,
 // without their results, and the mark to go on behind; nil at the end.
 func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunMark, limit int, selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunMark, err error) {
-	if after.ID != "" && !workflow.ValidID(after.ID) {
-		return nil, nil, nil
-	}
 	for looked := 0; looked < runsLooked; looked += runsAtOnce {
 		page, err := s.Store.RunPage(ctx, owner.Number, after.CreatedAt, after.ID, runsAtOnce)
 		if err != nil {

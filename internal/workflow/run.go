@@ -54,8 +54,13 @@ const (
 
 var stateNames = map[State]string{Started: "started", Waiting: "waiting", Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled"}
 
-// StateNames are the names of all states.
-var StateNames = []string{"started", "waiting", "succeeded", "failed", "cancelled"}
+// StateNames returns the names of all states.
+func StateNames() (names []string) {
+	for s := Started; s <= Cancelled; s++ {
+		names = append(names, s.String())
+	}
+	return names
+}
 
 // String returns the name of a state.
 func (s State) String() string { return stateNames[s] }

@@ -105,12 +105,10 @@ func (f *runFilter) one(name, value string) error {
 			f.until = times.until
 		}
 	case "cursor":
-		micros, id, ok := strings.Cut(value, "-")
-		n, err := strconv.ParseInt(micros, 10, 64)
-		if !ok || err != nil || n < 1 {
+		var ok bool
+		if f.after, ok = service.ReadRunMark(value); !ok {
 			return bad("invalid cursor")
 		}
-		f.after = service.RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}
 	default:
 		return bad("unknown filter " + strconv.Quote(name) + " of workflow runs")
 	}
@@ -127,14 +125,7 @@ func (f *runFilter) selects(r *workflow.Run) bool {
 		(&filter{hosts: f.hosts, paths: f.paths}).inURL(r.URL)
 }
 
-func cursorOf(next *service.RunMark) string {
-	if next == nil {
-		return ""
-	}
-	return strconv.FormatInt(next.CreatedAt.UnixMicro(), 10) + "-" + next.ID
-}
-
-// find returns the runs that a filter and a function select.
+// findRuns returns the runs that a filter and a function select.
 func (c *call) findRuns(f *runFilter, also func(*workflow.Run) bool) (found []*workflow.Run, cursor string, err error) {
 	ctx := c.Request.Context()
 	if f.ids != nil || f.run != "" {
@@ -154,7 +145,7 @@ func (c *call) findRuns(f *runFilter, also func(*workflow.Run) bool) (found []*w
 		return found, "", nil
 	}
 	found, next, err := c.api.Service.FindRuns(ctx, c.Owner, f.after, f.count, func(r *workflow.Run) bool { return also(r) && f.selects(r) })
-	return found, cursorOf(next), err
+	return found, next.String(), err
 }
 
 // namedRun returns the run with an id, or with that of its failure; nil if there is none.
@@ -479,7 +470,7 @@ func (c *call) listFailedRuns() error {
 		}
 		list.Messages = append(list.Messages, shownFailed{r.ID, r.URL, r.CreatedAt.UnixMilli(), r.LabelList(), report, dead})
 		if size += len(j.Args) + len(dead.Body); size > job.PageBytes {
-			list.Cursor = cursorOf(&service.RunMark{CreatedAt: r.CreatedAt, ID: r.ID})
+			list.Cursor = (&service.RunMark{CreatedAt: r.CreatedAt, ID: r.ID}).String()
 			break
 		}
 	}
