@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -16,6 +17,10 @@ const (
 	// firstRead limits the buffer that is allocated for a declared length
 	// before any of the body has arrived.
 	firstRead = 8 << 10
+	// readTurn is how much of a body is read before other goroutines may run. Targets
+	// that send faster than the service reads would keep each processor for
+	// milliseconds, while jobs of others are due.
+	readTurn = 64 << 10
 )
 
 // readResponse reads a response to its end and closes its body. It keeps the
@@ -27,10 +32,7 @@ func readResponse(ctx context.Context, resp *http.Response) (*job.Response, erro
 	var rest int64
 	if err == nil && len(body) == job.MaxResponseBody {
 		// One byte more than allowed shows whether the body goes on.
-		rest, err = io.CopyN(io.Discard, resp.Body, maxResponse-job.MaxResponseBody+1)
-		if err == io.EOF {
-			err = nil
-		}
+		rest, err = discard(resp.Body, maxResponse-job.MaxResponseBody+1)
 	}
 	if err == nil {
 		// net/http closes the connection when the context ends. An end of file
@@ -53,6 +55,9 @@ func readKept(body io.Reader, length int64) ([]byte, error) {
 	buf := make([]byte, 0, room)
 	for len(buf) < job.MaxResponseBody {
 		if len(buf) == cap(buf) {
+			if len(buf) >= readTurn {
+				runtime.Gosched()
+			}
 			buf = slices.Grow(buf, len(buf))
 		}
 		n, err := body.Read(buf[len(buf):min(cap(buf), job.MaxResponseBody)])
@@ -65,4 +70,18 @@ func readKept(body io.Reader, length int64) ([]byte, error) {
 		}
 	}
 	return buf, nil
+}
+
+// discard reads up to limit bytes of a body and returns how many there were.
+func discard(body io.Reader, limit int64) (n int64, err error) {
+	for n < limit && err == nil {
+		var read int64
+		read, err = io.CopyN(io.Discard, body, min(readTurn, limit-n))
+		n += read
+		runtime.Gosched()
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -66,7 +67,26 @@ func (s *strike) listen() net.Listener {
 		s.t.Errorf("listening: %v", err)
 		panic(err)
 	}
-	return listener
+	return yielding{listener}
+}
+
+// yielding takes connections whose writes yield. The victim's target runs in the same
+// process: a target that writes without end would delay what measures the service.
+type yielding struct{ net.Listener }
+
+func (l yielding) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return yieldingConn{conn.(*net.TCPConn)}, nil
+}
+
+type yieldingConn struct{ *net.TCPConn }
+
+func (c yieldingConn) Write(b []byte) (int, error) {
+	defer runtime.Gosched()
+	return c.TCPConn.Write(b)
 }
 
 // hanging returns the URLs of n ports that take connections and say nothing.
