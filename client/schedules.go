@@ -46,6 +46,26 @@ type ScheduleDetails struct {
 	LastRun        *JobRecord     `json:"last_run"`
 	FailuresInARow int            `json:"failures_in_a_row"`
 	RunsLeft       *int64         `json:"runs_left"`
+	Mute           *Mute          `json:"mute"`
+}
+
+// UntilRecovered is the Until of a mute that the next success of the schedule ends.
+const UntilRecovered = "recovered"
+
+// Mute is why alerts send no failures of a schedule.
+type Mute struct {
+	// Until is a time as in RFC 3339, UntilRecovered, or nil if only UnmuteSchedule ends
+	// the mute.
+	Until   *string `json:"until"`
+	Note    *string `json:"note"`
+	MutedAt Time    `json:"muted_at"`
+}
+
+// NewMute is until when a schedule is muted, and why.
+type NewMute struct {
+	// Until is a time as in RFC 3339 at most a year ahead, UntilRecovered, or nil.
+	Until *string `json:"until"`
+	Note  *string `json:"note,omitempty"` // up to 500 characters
 }
 
 // State is what the runs of a schedule share.
@@ -94,6 +114,18 @@ func (c *Client) EnableSchedule(ctx context.Context, schedule Ref, conditions ..
 func (c *Client) DisableSchedule(ctx context.Context, schedule Ref, conditions ...Condition) (*ScheduleRecord, error) {
 	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable", header: condition(conditions)})
 	return record, err
+}
+
+// MuteSchedule keeps alerts from sending the schedule's failures. The schedule goes on
+// running. With UntilRecovered it fails with status 409 unless the schedule is failing.
+func (c *Client) MuteSchedule(ctx context.Context, schedule Ref, mute NewMute, conditions ...Condition) (*Mute, error) {
+	return fetch[Mute](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/mute", body: mute, header: condition(conditions)})
+}
+
+// UnmuteSchedule ends the mute of a schedule, if it has one.
+func (c *Client) UnmuteSchedule(ctx context.Context, schedule Ref, conditions ...Condition) error {
+	_, err := c.do(ctx, call{method: http.MethodDelete, path: schedulePath(schedule) + "/mute", header: condition(conditions)})
+	return err
 }
 
 // RunSchedule makes the pending run now. It fails with status 409 while a run is

@@ -41,6 +41,7 @@ type Records interface {
 	store.Audits
 	store.Operations
 	store.JobSearch
+	store.Mutes
 	Now() time.Time
 }
 

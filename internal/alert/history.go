@@ -13,9 +13,12 @@ const maxSent = 4 * MaxReceivers
 // History is what an alert has seen of a schedule, or of all one-off jobs that
 // it matches.
 type History struct {
-	Failures int           `json:"failures"` // in a row
-	Sent     bool          `json:"sent"`     // failed was reported, and no success has followed
-	Last     notify.Detail `json:"last"`     // of the latest failure, for reminders
+	Failures int  `json:"failures"` // in a row
+	Sent     bool `json:"sent"`     // failed was reported, and no success has followed
+	// Held: failed was not reported since because the schedule was muted. The first
+	// failure after that is.
+	Held bool          `json:"held,omitempty"`
+	Last notify.Detail `json:"last"` // of the latest failure, for reminders
 	// Messages are the latest messages about these failures. A success withdraws those
 	// that no receiver has accepted yet.
 	Messages []store.AlertMessage `json:"messages,omitempty"`
@@ -32,12 +35,17 @@ func ReadHistory(data rawjson.Value) (h History) {
 type Signal string
 
 // Failure adds a failure. The first one that makes After in a row is reported, unless
-// a success has already followed: then it is overtaken.
-func (h History) Failure(d *Definition, detail notify.Detail, overtaken func() bool) (History, Signal) {
+// a success has already followed: then it is overtaken. While the schedule is muted none
+// is; the first one after that is reported in any case.
+func (h History) Failure(d *Definition, detail notify.Detail, muted bool, overtaken func() bool) (History, Signal) {
 	h.Failures++
 	h.Last = detail
-	if d.Failed && !h.Sent && h.Failures >= d.After && !overtaken() {
-		h.Sent = true
+	switch {
+	case !d.Failed || h.Failures < d.After:
+	case muted:
+		h.Held = true
+	case (!h.Sent || h.Held) && !overtaken():
+		h.Sent, h.Held = true, false
 		return h, notify.Failed
 	}
 	return h, ""

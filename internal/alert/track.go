@@ -125,7 +125,7 @@ func (t *tracker) observe(w *watched, place int, message *notify.Message) {
 		return
 	}
 	s = t.state(key)
-	history, signal := s.history.Failure(w.def, message.Detail, func() bool { return t.overtaken(w, place) })
+	history, signal := s.history.Failure(w.def, message.Detail, t.m.Muted[e.Schedule], func() bool { return t.overtaken(w, place) })
 	s.history, s.Job = history, e.Job
 	if signal != "" {
 		message.Failures = history.Failures
@@ -221,15 +221,15 @@ func (t *tracker) reminds(w *watched, s *state) bool {
 	return s.Kind == store.AlertFailing && w.def.Failed && s.history.Sent || s.Kind == store.AlertLate && w.def.Late
 }
 
+// reminder sends a reminder, unless it is about failures of a muted schedule, and sets when
+// the next one is due.
 func (t *tracker) reminder(w *watched, s *state) {
 	message := &notify.Message{At: t.m.Now, Schedule: s.Schedule, Job: s.Job, Failures: s.history.Failures, Detail: s.history.Last}
-	kind := notify.Failed
-	if s.Kind == store.AlertLate {
-		kind = notify.Late
-	}
-	sent := t.send(w, kind, message)
-	if s.Kind == store.AlertFailing {
-		s.history.keep(sent)
+	switch {
+	case s.Kind == store.AlertLate:
+		t.send(w, notify.Late, message)
+	case !t.m.Muted[s.Schedule]:
+		s.history.keep(t.send(w, notify.Failed, message))
 	}
 	s.WakeAt = s.WakeAt.Add(w.def.RemindEvery)
 	if !s.WakeAt.After(t.m.Now) {

@@ -27,6 +27,7 @@ type kept struct {
 	withdrawn []string
 	pending   map[string]string // the types of all messages by their ids
 	lasts     bool
+	muted     bool // someSchedule
 	number    int64
 }
 
@@ -47,6 +48,7 @@ func newKept(t *testing.T, definitions ...string) *kept {
 func (k *kept) track(late []LateRun, events ...store.AlertOutcome) string {
 	k.t.Helper()
 	m := &store.AlertSnapshot{Now: k.now, Data: k.data, Alerts: k.alerts, Events: events}
+	m.Muted = map[uuid.UUID]bool{someSchedule: k.muted}
 	for range late {
 		m.Late = append(m.Late, true)
 	}
@@ -158,6 +160,45 @@ func TestTrack_TellsOnlyAlertsThatMatch(t *testing.T) {
 	}{{uuid.Nil, "a", ""}, {uuid.Nil, "", ""}, {someSchedule, "a c", "failed"}, {uuid.Nil, "b c a", "failed"}} {
 		if got := k.track(nil, k.events(c.schedule, c.tags, "F")...); got != c.want {
 			t.Errorf("tags %q of %v: sent %q, want %q", c.tags, c.schedule, got, c.want)
+		}
+	}
+}
+
+// TestTrack_HoldsTheFailuresOfMutedSchedules: the first failure after a mute is reported,
+// whatever was before, and what is no failure is reported as ever.
+func TestTrack_HoldsTheFailuresOfMutedSchedules(t *testing.T) {
+	for _, c := range []struct{ alert, outcomes, want string }{ // what is in parentheses happens while it is muted
+		{`"on":["failed"]`, "(F)", ""},
+		{`"on":["failed"]`, "(FF)FF", "failed"},
+		{`"on":["failed","recovered"]`, "(FS)F", "failed"},
+		{`"on":["failed","recovered"]`, "F(FS)F", "failed recovered failed"},
+		{`"on":["failed","recovered"]`, "F(F)FFS", "failed failed recovered"},
+		{`"on":["failed"]`, "F()F", "failed"},
+		{`"on":["failed"],"after":3`, "(F)FF", "failed"},
+		{`"on":["failed"],"after":3`, "FF(F)F", "failed"},
+		{`"on":["recovered"]`, "(FS)", "recovered"},
+		{`"on":["failed","ended","skipped"]`, "(FKE)", "skipped ended"},
+	} {
+		k := newKept(t, `{`+c.alert+`,`+hook+`}`)
+		var got []string
+		for _, outcome := range c.outcomes {
+			if k.muted = outcome == '(' || k.muted && outcome != ')'; outcome == '(' || outcome == ')' {
+				continue
+			}
+			if sent := k.track(nil, k.events(someSchedule, "", string(outcome))...); sent != "" {
+				got = append(got, sent)
+			}
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %s: sent %q, want %q", c.alert, c.outcomes, got, c.want)
+		}
+	}
+	k := newKept(t, `{"on":["failed"],"remind_every":60,`+hook+`}`)
+	k.track(nil, k.events(someSchedule, "", "F")...)
+	for _, muted := range []bool{true, true, false} {
+		k.now, k.muted = k.now.Add(time.Minute), muted
+		if got := k.track(nil); (got == "failed") == muted {
+			t.Errorf("muted %v: the reminder is %q", muted, got)
 		}
 	}
 }

@@ -21,6 +21,8 @@ const (
 	ScheduleDisabled = "schedule.disabled"
 	ScheduleEnabled  = "schedule.enabled"
 	ScheduleDeleted  = "schedule.deleted"
+	ScheduleMuted    = "schedule.muted"
+	ScheduleUnmuted  = "schedule.unmuted"
 	DocumentApplied  = "document.applied"
 	OperationStarted = "operation.started"
 	OperationStopped = "operation.stopped"

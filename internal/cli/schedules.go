@@ -23,6 +23,8 @@ type schedulesCommand struct {
 	Run     schedulesRun     `cmd:"" help:"Run a schedule now; its grid stays."`
 	Enable  schedulesEnable  `cmd:"" help:"Let a disabled schedule run again."`
 	Disable schedulesDisable `cmd:"" help:"Stop a schedule until it is enabled; its pending run is cancelled."`
+	Mute    schedulesMute    `cmd:"" help:"Keep alerts from sending the failures of a schedule, which goes on running."`
+	Unmute  schedulesUnmute  `cmd:"" help:"Let alerts send the failures of a schedule again."`
 	Delete  schedulesDelete  `cmd:"" help:"Delete a schedule. The jobs that it created stay."`
 }
 
@@ -179,6 +181,7 @@ type scheduleDetails struct {
 	LastRun  *jobView     `json:"last_run"`
 	Failures int64        `json:"failures_in_a_row"`
 	RunsLeft *int64       `json:"runs_left"`
+	Mute     *muteView    `json:"mute"`
 }
 
 // Run shows a schedule. As JSON it is the schedule's details.
@@ -260,6 +263,10 @@ func (d *scheduleDetails) print(out io.Writer, to terminal, runs []jobView) erro
 	if d.Failures > 0 {
 		f.painted("failures", to.paint(red, fmt.Sprintf("%d in a row", d.Failures)))
 	}
+	if d.Mute != nil {
+		f.add("muted", d.Mute.words(to))
+		f.add("note", orNothing(d.Mute.Note))
+	}
 	return f.print(out)
 }
 
@@ -339,6 +346,12 @@ func (c *schedulesDelete) Run(env *environment) error {
 
 // deleteAll deletes as many records of a kind as possible.
 func (c *serviceFlags) deleteAll(env *environment, kind string, names []string, path func(string) string) error {
+	return c.endAll(env, kind, "deleted", names, path)
+}
+
+// endAll sends DELETE for as many records of a kind as possible; done says what they are
+// then.
+func (c *serviceFlags) endAll(env *environment, kind, done string, names []string, path func(string) string) error {
 	var failures error
 	for _, name := range names {
 		if _, err := c.call(env, http.MethodDelete, path(name), nil, nil); err != nil {
@@ -346,7 +359,7 @@ func (c *serviceFlags) deleteAll(env *environment, kind string, names []string, 
 			continue
 		}
 		if !c.JSON {
-			failures = errors.Join(failures, c.say(env, "%s %s is deleted", kind, printable(name)))
+			failures = errors.Join(failures, c.say(env, "%s %s is %s", kind, printable(name), done))
 		}
 	}
 	return failures

@@ -77,6 +77,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copyGroups(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copyMutes(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	if err := copyRuns(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
@@ -153,6 +156,22 @@ func copyGroups(ctx context.Context, from, to Store) error {
 	}
 	if err != nil {
 		return fmt.Errorf("copying the groups: %w", err)
+	}
+	return nil
+}
+
+// copyMutes copies which schedules are muted.
+func copyMutes(ctx context.Context, from, to Store) error {
+	accounts, err := from.AccountList(ctx)
+	for i := 0; err == nil && i < len(accounts); i++ {
+		var mutes []*job.Mute
+		mutes, err = from.MuteList(ctx, accounts[i].Number, nil)
+		for k := 0; err == nil && k < len(mutes); k++ {
+			err = to.MuteCopy(ctx, mutes[k])
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copying the mutes: %w", err)
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type Store interface {
 	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error)
 	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
 	GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error)
+	MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error)
+	MuteCopy(ctx context.Context, m *job.Mute) error
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)

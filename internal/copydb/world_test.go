@@ -150,6 +150,7 @@ func (f *filler) fill() {
 		f.recipients(owner)
 		f.jobs(owner)
 		f.schedules(owner)
+		f.mutes(owner)
 		f.deliveries(owner)
 		f.audits(owner.Number)
 	}
@@ -385,6 +386,20 @@ func (f *filler) log(j *job.Job, event string) job.Log {
 	return job.Log{ID: job.NewID(f.now), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: f.now, Payload: rawjson.Value(args)}
 }
 
+// mutes mutes all of the owner's schedules.
+func (f *filler) mutes(owner job.Owner) {
+	f.Helper()
+	schedules, err := f.s.ScheduleList(f.ctx, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 100}})
+	f.ok(err)
+	for i, one := range schedules {
+		m := &job.Mute{Account: owner.Number, Schedule: one.ID, Note: new(fmt.Sprint("note ", i))}
+		if i == 0 {
+			m.Until = f.s.Now().Add(time.Hour)
+		}
+		f.ok(f.s.MutePut(f.ctx, m, !one.FailingSince.IsZero(), nil))
+	}
+}
+
 // schedules stores an enabled schedule with state, one whose last response was
 // null, and a disabled one.
 func (f *filler) schedules(owner job.Owner) {
@@ -532,6 +547,11 @@ func dump(t testing.TB, s store.Copyable) string {
 		ok(err)
 		for _, s := range schedules {
 			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous, s.Failures, s.FailingSince, s.Failure)
+		}
+		mutes, err := s.MuteList(t.Context(), a.Number, nil)
+		ok(err)
+		for _, m := range mutes {
+			show("mute", m.Account, m.Schedule, m.Until, m.FailingSince, *m.Note, m.MutedAt)
 		}
 		jobs, err := s.JobList(t.Context(), a.Owner, job.Query{ListQuery: all})
 		ok(err)

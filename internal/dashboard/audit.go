@@ -78,6 +78,7 @@ var auditEvents = map[string]string{
 	audit.GroupCreated: "Group created", audit.GroupChanged: "Group changed", audit.GroupDeleted: "Group deleted",
 	audit.LimitCreated: "Limit created", audit.LimitChanged: "Limit changed", audit.LimitDeleted: "Limit deleted",
 	audit.ScheduleDisabled: "Schedule disabled", audit.ScheduleEnabled: "Schedule enabled", audit.ScheduleDeleted: "Schedule deleted",
+	audit.ScheduleMuted: "Schedule muted", audit.ScheduleUnmuted: "Schedule unmuted",
 	audit.DocumentApplied: "Schedules applied from a file",
 	audit.AccountResumed:  "Account resumed", audit.TargetBlocked: "Target blocked", audit.TargetUnblocked: "Target unblocked",
 }

@@ -52,7 +52,11 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id]}
+	mutes, err := s.Service.Mutes(ctx, c.owner(), []uuid.UUID{id})
+	if err != nil {
+		return nil, err
+	}
+	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id], Mute: mutes[id]}
 	hidden := c.newHidden(c.href("/schedules/%s", id))
 	found.Args = c.show(found.Args, &hidden)
 	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), Begun: c.begun(), StateMark: stateMark(found)}

@@ -21,6 +21,8 @@ var scheduleRoutes = []route{
 	{"/schedules/{schedule_id}/clear", forMembers, map[string]handler{"POST": (*Server).clearState}},
 	{"/schedules/{schedule_id}/enable", forMembers, map[string]handler{"POST": (*Server).enableSchedule}},
 	{"/schedules/{schedule_id}/disable", forMembers, map[string]handler{"POST": (*Server).disableSchedule}},
+	{"/schedules/{schedule_id}/mute", forMembers, map[string]handler{"POST": (*Server).muteSchedule}},
+	{"/schedules/{schedule_id}/unmute", forMembers, map[string]handler{"POST": (*Server).unmuteSchedule}},
 	{"/schedules/{schedule_id}/delete", forMembers, map[string]handler{"POST": (*Server).deleteSchedule}},
 }
 
@@ -63,8 +65,12 @@ func (s *Server) schedules(c *call) error {
 	if err != nil {
 		return err
 	}
+	mutes, err := s.Service.Mutes(ctx, c.owner(), ids)
+	if err != nil {
+		return err
+	}
 	for _, one := range schedules {
-		list.Rows = append(list.Rows, &view.ScheduleRow{Schedule: one, Spec: job.ReadSpec(one.Args), Runs: runs[one.ID]})
+		list.Rows = append(list.Rows, &view.ScheduleRow{Schedule: one, Spec: job.ReadSpec(one.Args), Runs: runs[one.ID], Mute: mutes[one.ID]})
 	}
 	if c.part() == "list" {
 		return c.render(http.StatusOK, view.SchedulesPart(list))
@@ -162,10 +168,13 @@ func (c *call) scheduleID() (uuid.UUID, error) {
 	return id, nil
 }
 
-// backTo redirects to where the schedule was changed: the list or its page.
+// backTo redirects to where the schedule was changed: the overview, the list or its page.
 func (c *call) backTo(id uuid.UUID, done string) error {
 	c.rememberUndo(done, id.String())
-	if c.r.PostForm.Get("from") == "list" {
+	switch c.r.PostForm.Get("from") {
+	case "overview":
+		return c.redirect("/?done=%s", done)
+	case "list":
 		return c.redirect("/schedules?done=%s", done)
 	}
 	return c.redirect("/schedules/%s?done=%s", id, done)

@@ -49,9 +49,9 @@ func (c *call) offerUndo(action string, fields ...[2]string) {
 	ui.From(c.r.Context()).Undo = &ui.Undo{Label: "Undo", Action: action, Fields: fields}
 }
 
-// undoPause offers to revert that a schedule was paused or resumed.
+// undoPause offers to revert that a schedule was paused, resumed or muted.
 func (c *call) undoPause() {
-	action := map[string]string{"enabled": "disable", "disabled": "enable"}[c.param("done")]
+	action := map[string]string{"enabled": "disable", "disabled": "enable", "muted": "unmute", "acknowledged": "unmute"}[c.param("done")]
 	about := c.takeUndo()
 	if action == "" || len(about) != 1 {
 		return
@@ -61,8 +61,12 @@ func (c *call) undoPause() {
 		return
 	}
 	var fields [][2]string
-	if c.r.PathValue("schedule_id") == "" {
+	switch {
+	case c.r.PathValue("schedule_id") != "":
+	case strings.HasSuffix(c.r.URL.Path, "/schedules"):
 		fields = append(fields, [2]string{"from", "list"})
+	default:
+		fields = append(fields, [2]string{"from", "overview"})
 	}
 	c.offerUndo(c.href("/schedules/%s/%s", id, action), fields...)
 }

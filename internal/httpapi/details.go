@@ -112,7 +112,7 @@ func (c *call) appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byt
 	} else {
 		b = strconv.AppendInt(b, *d.RunsLeft, 10)
 	}
-	return append(b, '}')
+	return append(job.AppendMute(append(b, `,"mute":`...), d.Mute), '}')
 }
 
 func (s *Server) jobRevisions(c *call) error {

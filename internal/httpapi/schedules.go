@@ -103,6 +103,24 @@ func (s *Server) enableSchedule(c *call) error {
 	})
 }
 
+func (s *Server) muteSchedule(c *call) error {
+	var muted *job.Mute
+	_, err := s.schedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (_ *job.Schedule, err error) {
+		muted, err = s.Service.Mute(ctx, owner, id, body, conditions(c.r.Header))
+		return nil, err
+	}))
+	if err != nil {
+		return err
+	}
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return job.AppendMute(b, muted) })
+}
+
+func (s *Server) unmuteSchedule(c *call) error {
+	return s.withoutContent(c, func(ctx context.Context, owner job.Owner, id uuid.UUID) error {
+		return s.Service.Unmute(ctx, owner, id, conditions(c.r.Header))
+	})
+}
+
 func (s *Server) patchSchedule(c *call) error {
 	if c.prefersRehearsal() {
 		return s.rehearseChange(c, s.Service.RehearseEdit)

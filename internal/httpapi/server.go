@@ -104,6 +104,7 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
+	{"/api/schedules/{schedule_id}/mute", forJobs, map[string]handler{"PUT": (*Server).muteSchedule, "DELETE": (*Server).unmuteSchedule}},
 	{"/api/operations", forJobs, map[string]handler{"GET": own((*Server).listOperations), "POST": own((*Server).startOperation)}},
 	{"/api/operations/{operation_id}", forJobs, map[string]handler{"GET": own((*Server).getOperation), "DELETE": own((*Server).stopOperation)}},
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},

@@ -54,6 +54,8 @@ var notTools = map[string]string{
 	"GET /api/schedules/{schedule_id}/revisions": "for people",
 	"POST /api/jobs/cancel":                      "cancel_job with a filter",
 	"PUT /api/schedules/{schedule_id}":           "edit_schedule",
+	"PUT /api/schedules/{schedule_id}/mute":      "for people",
+	"DELETE /api/schedules/{schedule_id}/mute":   "for people",
 	"GET /api/schedules/{schedule_id}/state":     "for targets",
 	"PUT /api/schedules/{schedule_id}/state":     "for targets",
 	"DELETE /api/schedules/{schedule_id}/state":  "for targets",

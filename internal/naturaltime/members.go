@@ -1,9 +1,11 @@
 package naturaltime
 
 import (
+	"math"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Members returns a timing as fields of a request that creates a job: those of
@@ -31,4 +33,23 @@ func (t Timing) Members() []rawjson.Member {
 
 func (s *Span) value() rawjson.Value {
 	return rawjson.Array([]rawjson.Value{rawjson.Value(s.Amount), rawjson.Quote(s.Unit)})
+}
+
+// Once returns the time that a Timing without a recurrence stands for, now if it has
+// none; false for a recurrence, and for a span of more years than a time can hold.
+func (t Timing) Once(now time.Time) (time.Time, bool) {
+	switch {
+	case t.Every != nil || t.Cron != "":
+		return time.Time{}, false
+	case t.In != nil:
+		unit, known := schedule.UnitSeconds(t.In.Unit)
+		micros, err := schedule.ParseAmount(t.In.Amount, unit)
+		if !known || err != nil || micros > math.MaxInt64/1000 {
+			return time.Time{}, false
+		}
+		return now.Add(time.Duration(micros) * time.Microsecond), true
+	case !t.At.IsZero():
+		return t.At, true
+	}
+	return now, true
 }

@@ -29,6 +29,21 @@ func scheduleDetail(s *job.Schedule) string {
 	return detail
 }
 
+// muteDetail says until when a schedule is muted, and why.
+func muteDetail(m *job.Mute) string {
+	detail := ", until it is unmuted"
+	switch {
+	case m.Acknowledged():
+		detail = ", until it succeeds"
+	case !m.Until.IsZero():
+		detail = ", until " + job.FormatTime(m.Until)
+	}
+	if m.Note != nil {
+		detail += ": " + *m.Note
+	}
+	return detail
+}
+
 // alertDetail describes an alert: what it reports and whom it notifies.
 func alertDetail(name string, d *alert.Definition) string {
 	var on, to []string

@@ -116,6 +116,7 @@ type ScheduleDetails struct {
 	FailuresInRow int      // at most lookFailures
 	// RunsLeft is how many runs remain; nil if their number is not limited.
 	RunsLeft *int64
+	Mute     *job.Mute // nil if it is not muted
 }
 
 // ScheduleDetails returns the details of one of the owner's schedules.
@@ -132,6 +133,13 @@ func (s *Service) ScheduleDetails(ctx context.Context, owner job.Owner, id uuid.
 	run, err := s.Store.RunUnfinished(ctx, owner, id)
 	if err != nil {
 		return nil, err
+	}
+	muted, err := s.Store.MuteList(ctx, owner.Number, []uuid.UUID{id})
+	if err != nil {
+		return nil, err
+	}
+	if len(muted) > 0 {
+		d.Mute = muted[0]
 	}
 	d.RunsLeft = lifecycle.RunsLeft(found, run)
 	d.Next = lifecycle.Upcoming(found, run, s.Store.Now(), previewed)

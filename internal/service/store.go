@@ -26,6 +26,7 @@ type Store interface {
 	store.Completions
 	store.Operations
 	store.JobSearch
+	store.Mutes
 	Now() time.Time
 	JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]store.Inserted, error)
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)

@@ -118,6 +118,8 @@ type AlertSnapshot struct {
 	Events []AlertOutcome // the oldest MaxTracked, in order
 	States []AlertState   // those of the schedules in Events, and those that are due
 	Late   []bool         // for each given queue item, whether it is still unclaimed
+	// Muted has the schedules whose failures are not to be sent.
+	Muted map[uuid.UUID]bool
 }
 
 // AlertMessage identifies a delivery of an alert.

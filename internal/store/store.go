@@ -44,6 +44,7 @@ type Store interface {
 	Operations
 	JobSearch
 	Alerts
+	Mutes
 	Recipients
 	HeaderSecrets
 	SigningKeys

@@ -261,6 +261,15 @@ func TestClient_ManagesSchedules(t *testing.T) {
 		t.Error("the schedule is not disabled")
 	}
 	call[*client.ScheduleRecord](t)(c.EnableSchedule(ctx, key))
+	_, err = c.MuteSchedule(ctx, key, client.NewMute{Until: new(client.UntilRecovered)})
+	wantStatus(t, err, http.StatusConflict)
+	call[*client.Mute](t)(c.MuteSchedule(ctx, key, client.NewMute{Note: new("Known.")}))
+	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.Mute == nil || got.Mute.Until != nil || *got.Mute.Note != "Known." {
+		t.Errorf("the mute is %+v", got.Mute)
+	}
+	if err := c.UnmuteSchedule(ctx, key); err != nil {
+		t.Error(err)
+	}
 
 	document := client.Document{Owner: "repo", Schedules: []client.DocumentSchedule{{Key: "weekly", JobRequest: client.JobRequest{URL: route.URL, Cron: "@weekly"}}}}
 	if got := call[*client.Comparison](t)(c.RehearseApply(ctx, document)); len(got.Schedules) != 1 || got.Schedules[0].Difference.Added < 52 {

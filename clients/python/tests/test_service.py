@@ -145,6 +145,10 @@ class TestService(unittest.TestCase):
         self.assertIsNotNone(schedules.disable(key)["disabled_at"])
         self.assertIsNone(schedules.list(tag="reports", include="next_run_at").take(1)[0]["next_run_at"])
         self.assertIsNone(schedules.enable(key)["disabled_at"])
+        self.assertEqual(rejected(self, lambda: schedules.mute(key, {"until": "recovered"})).status, 409)
+        self.assertIsNone(schedules.mute(key, {"note": "Known."})["until"])
+        self.assertEqual(schedules.details(key)["mute"]["note"], "Known.")
+        schedules.unmute(key)
         self.assertIsNone(schedules.delete(key))
         self.assertEqual(rejected(self, lambda: schedules.get(key)).status, 404)
 

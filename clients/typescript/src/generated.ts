@@ -1617,7 +1617,35 @@ export interface ScheduleDetailsAnswer {
     failures_in_a_row: number;
     /** How many runs remain; null unless their number is limited. */
     runs_left: number | null;
+    /** The mute in force; null if the schedule is not muted. */
+    mute: Mute | null;
   };
+}
+
+/** Alerts send no failures of a muted schedule. */
+export interface Mute {
+  /** When the mute ends; null if only `DELETE` ends it. */
+  until: Instant | "recovered" | null;
+  /** Why. */
+  note: string | null;
+  muted_at: Instant;
+}
+
+/** Until when a schedule is muted. */
+export interface NewMute {
+  /**
+   * A time with its offset, in the future and at most a year ahead; `recovered`
+   * for the next success of the schedule; or null for a mute that only `DELETE`
+   * ends.
+   */
+  until?: string | "recovered" | null;
+  /** Why, up to 500 characters. */
+  note?: string | null;
+}
+
+/** A mute. */
+export interface MuteAnswer {
+  data: Mute;
 }
 
 /** The edits of a record. */
@@ -2084,7 +2112,7 @@ export interface AuditEntry {
    * `account.operator`, `alert.created`, `alert.changed`,
    * `alert.deleted`, `limit.created`, `limit.changed`,
    * `limit.deleted`, `schedule.disabled`, `schedule.enabled`,
-   * `schedule.deleted`, `document.applied`, `operation.started`,
+   * `schedule.deleted`, `schedule.muted`, `schedule.unmuted`, `document.applied`, `operation.started`,
    * `operation.stopped`. Others may be added.
    */
   event: string;

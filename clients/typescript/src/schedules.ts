@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { ApplyResult, Comparison, ExportedDocument, JobRecord, ListedSchedule, RehearsalResult, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
+import type { ApplyResult, Comparison, ExportedDocument, JobRecord, ListedSchedule, Mute, NewMute, RehearsalResult, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
 import type { List } from "./list.js";
 import { conditional, pathOf, Resource } from "./resource.js";
 import type { CallOptions } from "./transport.js";
@@ -66,6 +66,15 @@ export class Schedules extends Resource {
 
   disable(ref: ScheduleRef, options?: CallOptions & IfMatch): Call<ScheduleRecord> {
     return this.call("POST", pathOf(schedules, ref, "/disable"), options, conditional(options));
+  }
+
+  /** Alerts send none of its failures; it goes on running. `until` may be `"recovered"`, or null until `unmute`. */
+  mute(ref: ScheduleRef, mute: NewMute = {}, options?: CallOptions & IfMatch): Call<Mute> {
+    return this.call("PUT", pathOf(schedules, ref, "/mute"), options, { body: mute, ...conditional(options) });
+  }
+
+  unmute(ref: ScheduleRef, options?: CallOptions & IfMatch): Call<void> {
+    return start(this.transport, { method: "DELETE", path: pathOf(schedules, ref, "/mute"), repeatable: true, ...conditional(options) }, options, nothing);
   }
 
   /** `$state` and `$previous`. The type is the caller's word: nothing checks it. */

@@ -142,6 +142,10 @@ describe("the client", () => {
     assert.notEqual((await punctual.schedules.disable(key)).disabled_at, null);
     assert.deepEqual(await due(), [null]);
     assert.equal((await punctual.schedules.enable(key)).disabled_at, null);
+    assert.equal((await rejected(punctual.schedules.mute(key, { until: "recovered" }))).status, 409);
+    assert.equal((await punctual.schedules.mute(key, { note: "Known." })).until, null);
+    assert.equal((await punctual.schedules.details(key)).mute?.note, "Known.");
+    await punctual.schedules.unmute(key);
     await punctual.schedules.delete(key);
     assert.equal((await rejected(punctual.schedules.get(key))).status, 404);
   });

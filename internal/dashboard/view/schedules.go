@@ -29,6 +29,7 @@ type ScheduleRow struct {
 	*job.Schedule
 	Spec job.Spec
 	Runs []job.RunSummary
+	Mute *job.Mute // nil if it is not muted
 }
 
 // words returns the frequency of a schedule in words.

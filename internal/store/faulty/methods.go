@@ -127,6 +127,10 @@ var methods = map[string]bool{
 	"MemberList":         true,
 	"MemberRole":         true,
 	"MembershipList":     true,
+	"MuteCopy":           true,
+	"MuteDelete":         true,
+	"MuteList":           true,
+	"MutePut":            true,
 	"NodeHeartbeat":      true,
 	"NodeList":           true,
 	"NodeStart":          true,
@@ -979,6 +983,34 @@ func (s *Store) MemberRole(ctx context.Context, a int64, b uuid.UUID) (identity.
 func (s *Store) MembershipList(ctx context.Context, a uuid.UUID) ([]*identity.Membership, error) {
 	return get(ctx, s, "MembershipList", func() ([]*identity.Membership, error) {
 		return s.Store.MembershipList(ctx, a)
+	})
+}
+
+// MuteCopy implements store.Store.
+func (s *Store) MuteCopy(ctx context.Context, a *job.Mute) error {
+	return do(ctx, s, "MuteCopy", func() error {
+		return s.Store.MuteCopy(ctx, a)
+	})
+}
+
+// MuteDelete implements store.Store.
+func (s *Store) MuteDelete(ctx context.Context, a int64, b uuid.UUID, c func(int64) error) (bool, error) {
+	return get(ctx, s, "MuteDelete", func() (bool, error) {
+		return s.Store.MuteDelete(ctx, a, b, c)
+	})
+}
+
+// MuteList implements store.Store.
+func (s *Store) MuteList(ctx context.Context, a int64, b []uuid.UUID) ([]*job.Mute, error) {
+	return get(ctx, s, "MuteList", func() ([]*job.Mute, error) {
+		return s.Store.MuteList(ctx, a, b)
+	})
+}
+
+// MutePut implements store.Store.
+func (s *Store) MutePut(ctx context.Context, a *job.Mute, b bool, c func(int64) error) error {
+	return do(ctx, s, "MutePut", func() error {
+		return s.Store.MutePut(ctx, a, b, c)
 	})
 }
 

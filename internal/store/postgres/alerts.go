@@ -90,6 +90,7 @@ func (k *tracking) reads() []query {
 	const columns = `SELECT schedule, alert, kind, job, wake_at, data`
 	queries := []query{
 		ofRecord(records.ReadAlerts(&k.m.Alerts, k.m.Owner)),
+		ofRecord(records.ReadMuted(&k.m.Muted, k.account, k.m.Now)),
 		{
 			sql: columns + `, CASE kind
 					WHEN 1 THEN schedule = $4 OR EXISTS (SELECT FROM schedules s WHERE s.account = a.account AND s.id = a.schedule AND s.disabled_at IS NULL OFFSET 0)

@@ -116,6 +116,10 @@ var looking = []operationOf{
 		return err
 	}},
 	{"limits waiting", pageBound, func(d *dealt) error { _, err := d.LimitsWaiting(d.t.Context(), d.owner, 5, pageBound); return err }},
+	{"mutes", pageBound, func(d *dealt) error {
+		_, err := d.MuteList(d.t.Context(), d.owner.Number, d.scheduleIDs(1500, pageBound))
+		return err
+	}},
 	{"alert states", pageBound, func(d *dealt) error { _, err := d.AlertStates(d.t.Context(), d.owner, pageBound); return err }},
 	{"due jobs", 2 * callBound, func(d *dealt) error {
 		_, err := d.JobsDue(d.t.Context(), d.owner, d.Now().Add(time.Hour), pageBound, callBound)

@@ -247,7 +247,7 @@ func (r *Records) AccountDelete(ctx context.Context, account int64, at time.Time
 func LockOut(d Dialect, account int64) []Query {
 	tables := []string{
 		"members", "sessions", "keys", "secrets", "signing_keys", "totps", "header_secrets", "target_groups", "secret_uses",
-		"alerts", "alert_states", "alert_outcomes", "alert_accounts",
+		"alerts", "alert_states", "alert_outcomes", "alert_accounts", "schedule_mutes",
 	}
 	if d == PostgreSQL {
 		tables = append(tables, "account_room")

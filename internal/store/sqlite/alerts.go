@@ -49,7 +49,7 @@ func (t *tx) alertSnapshot(account int64, late []store.QueueKey) (m *store.Alert
 	if m.Owner, err = t.owner(account); err != nil {
 		return nil, 0, err
 	}
-	if err := t.Run(records.ReadAlerts(&m.Alerts, m.Owner)); err != nil {
+	if err := t.Run(records.ReadAlerts(&m.Alerts, m.Owner), records.ReadMuted(&m.Muted, account, t.now)); err != nil {
 		return nil, 0, err
 	}
 	err = t.query(`SELECT seq, job, schedule, kind, at, tags, detail FROM alert_outcomes WHERE account = ? ORDER BY seq LIMIT ?`, func(stmt *sqlite.Stmt) error {

@@ -276,6 +276,10 @@ var hot = []struct {
 	// It sorts the account's limits, of which there is a bounded number.
 	{name: "limits waiting", run: func(c *scene) error { _, err := c.s.LimitsWaiting(c.t.Context(), c.owner, 10, 10); return err },
 		uses: []string{"l USING PRIMARY KEY", "limit_items_key"}, allowed: []string{"SCAN f", "SCAN (subquery", "USE TEMP B-TREE"}},
+	{name: "mutes", run: func(c *scene) error {
+		_, err := c.s.MuteList(c.t.Context(), c.owner.Number, nil)
+		return err
+	}, uses: []string{"m USING PRIMARY KEY"}},
 	{name: "alert states", run: func(c *scene) error { _, err := c.s.AlertStates(c.t.Context(), c.owner, 10); return err }, uses: []string{"alert_states USING PRIMARY KEY"}, allowed: []string{"SCAN (subquery", "SCAN a"}},
 	// They sort schedules, of which they read a bounded number.
 	{name: "schedules due", run: func(c *scene) error {

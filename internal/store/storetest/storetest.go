@@ -51,7 +51,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Retention": retentionTests, "People": peopleTests, "Members": memberTests, "Identities": providerTests, "MailTokens": mailTokenTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
 		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
-		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Groups": groupTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
+		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Groups": groupTests, "Mutes": muteTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
 		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range concurrent {

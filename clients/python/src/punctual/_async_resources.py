@@ -15,7 +15,7 @@ from ._runs import Runs
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, Mute, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, NewMute, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -167,6 +167,16 @@ class AsyncSchedules(AsyncResource):
 
     async def disable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch]=None) -> ScheduleRecord:
         return await self._runner.run(lambda: self._sync.disable(ref, if_match=if_match))
+
+    async def mute(self, ref: ScheduleRef, mute: Optional[NewMute]=None, *, if_match: Optional[IfMatch]=None) -> Mute:
+        """Alerts send none of its failures; it goes on running.
+
+        until may be a time, "recovered", or None until unmute.
+        """
+        return await self._runner.run(lambda: self._sync.mute(ref, mute, if_match=if_match))
+
+    async def unmute(self, ref: ScheduleRef, *, if_match: Optional[IfMatch]=None) -> None:
+        return await self._runner.run(lambda: self._sync.unmute(ref, if_match=if_match))
 
     async def state(self, ref: ScheduleRef) -> StateAnswerData:
         """$state and $previous."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._resource import IfMatch, RecordList, Resource, ScheduleRef, conditional, nothing, pairs, path_of, whole
-from .types import ApplyResult, Changes, Comparison, ExportedDocument, JobRecord, JobRequest, ListedSchedule, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
+from .types import ApplyResult, Changes, Comparison, ExportedDocument, JobRecord, JobRequest, ListedSchedule, Mute, NewMute, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
 
 SCHEDULES = "/api/schedules"
 REHEARSED = {"Prefer": "rehearse"}
@@ -63,6 +63,16 @@ class Schedules(Resource):
 
     def disable(self, ref: ScheduleRef, *, if_match: Optional[IfMatch] = None) -> ScheduleRecord:
         return self._call("POST", path_of(SCHEDULES, ref, "/disable"), **conditional(if_match))
+
+    def mute(self, ref: ScheduleRef, mute: Optional[NewMute] = None, *, if_match: Optional[IfMatch] = None) -> Mute:
+        """Alerts send none of its failures; it goes on running.
+
+        until may be a time, "recovered", or None until unmute.
+        """
+        return self._call("PUT", path_of(SCHEDULES, ref, "/mute"), body=mute if mute is not None else {}, **conditional(if_match))
+
+    def unmute(self, ref: ScheduleRef, *, if_match: Optional[IfMatch] = None) -> None:
+        return self._call("DELETE", path_of(SCHEDULES, ref, "/mute"), read=nothing, **conditional(if_match))
 
     def state(self, ref: ScheduleRef) -> StateAnswerData:
         """$state and $previous."""

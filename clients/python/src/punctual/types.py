@@ -1452,6 +1452,8 @@ class ScheduleDetailsAnswerData(TypedDict):
     failures_in_a_row: int
     # How many runs remain; null unless their number is limited.
     runs_left: Optional[int]
+    # The mute in force; null if the schedule is not muted.
+    mute: Optional[Mute]
 
 
 class ScheduleDetailsAnswer(TypedDict):
@@ -1459,6 +1461,33 @@ class ScheduleDetailsAnswer(TypedDict):
 
     # The details.
     data: ScheduleDetailsAnswerData
+
+
+class Mute(TypedDict):
+    """Alerts send no failures of a muted schedule."""
+
+    # When the mute ends; null if only `DELETE` ends it.
+    until: Optional[Union[Instant, Literal["recovered"]]]
+    # Why.
+    note: Optional[str]
+    muted_at: Instant
+
+
+class NewMute(TypedDict, total=False):
+    """Until when a schedule is muted."""
+
+    # A time with its offset, in the future and at most a year ahead; `recovered`
+    # for the next success of the schedule; or null for a mute that only `DELETE`
+    # ends.
+    until: Optional[Union[str, Literal["recovered"]]]
+    # Why, up to 500 characters.
+    note: Optional[str]
+
+
+class MuteAnswer(TypedDict):
+    """A mute."""
+
+    data: Mute
 
 
 class RevisionsAnswerDataItemBy(TypedDict):
@@ -1846,7 +1875,7 @@ class AuditEntry(TypedDict):
     # `account.operator`, `alert.created`, `alert.changed`,
     # `alert.deleted`, `limit.created`, `limit.changed`,
     # `limit.deleted`, `schedule.disabled`, `schedule.enabled`,
-    # `schedule.deleted`, `document.applied`, `operation.started`,
+    # `schedule.deleted`, `schedule.muted`, `schedule.unmuted`, `document.applied`, `operation.started`,
     # `operation.stopped`. Others may be added.
     event: str
     # Who did it.
