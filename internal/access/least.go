@@ -66,6 +66,7 @@ var Least = map[string]identity.Role{
 	"service.JobRevisions":               identity.RoleViewer,
 	"service.Jobs":                       identity.RoleViewer,
 	"service.JobsAhead":                  identity.RoleViewer,
+	"service.RunsAhead":                  identity.RoleViewer,
 	"service.JobsDue":                    identity.RoleViewer,
 	"service.Limit":                      identity.RoleViewer,
 	"service.Limits":                     identity.RoleViewer,

@@ -29,11 +29,7 @@ func (s *Server) overview(c *call) error {
 	if err != nil {
 		return err
 	}
-	now := s.Service.Now()
-	if o.Ahead, err = s.readAhead(c, now); err != nil {
-		return err
-	}
-	if err := s.readFailures(c, o, now.Add(-failedWithin)); err != nil {
+	if err := s.readFailures(c, o, s.Service.Now().Add(-failedWithin)); err != nil {
 		return err
 	}
 	if o.Grid, err = s.readGrid(c, o.Failing.Schedules); err != nil {

@@ -14,22 +14,26 @@ import (
 	"github.com/punctual-dev/punctual/internal/stats"
 )
 
-// chartPoints is how many points a chart has at most.
-const chartPoints = 73
+// chartPoints is how many points of the past a chart has at most.
+const chartPoints = 168
 
-// period is a time of the past that the charts show, in points of per minutes.
+// period is a time of the past that the overview shows, in points of per minutes, and
+// how many points of the future follow it.
 type period struct {
 	value, label, words string
-	minutes, per        int
+	minutes, per, ahead int
 }
 
 var periods = []period{
-	{"", "Hour", "last hour", 60, 1}, {"6h", "6 hours", "last 6 hours", 360, 5}, {"24h", "Day", "last 24 hours", 1440, 20},
-	{"3d", "3 days", "last 3 days", 3 * 1440, 60}, {"7d", "7 days", "last 7 days", stats.MaxRange, 180},
+	{"1h", "Hour", "last hour", 60, 1, 15}, {"6h", "6 hours", "last 6 hours", 360, 5, 18}, {"", "Day", "last 24 hours", 1440, 10, 36},
+	{"3d", "3 days", "last 3 days", 3 * 1440, 30, 36}, {"7d", "7 days", "last 7 days", stats.MaxRange, 60, 42},
 }
 
+// usual is the index of the period that is shown unless the address names another.
+const usual = 2
+
 // steps are the lengths, in minutes, that a point of a selected interval can have.
-var steps = []int{1, 2, 5, 10, 15, 20, 30, 60, 120, 180}
+var steps = []int{1, 2, 5, 10, 15, 20, 30, 60}
 
 // charted is what the charts show.
 type charted struct {
@@ -51,15 +55,20 @@ func (c *call) charted(now time.Time) charted {
 		if least := d.to.Add(-5 * time.Minute); d.from.After(least) {
 			d.from = least
 		}
+		if earliest := d.to.Add(-stats.MaxRange * time.Minute); d.from.Before(earliest) {
+			d.from = earliest
+		}
 		d.minutes = int(d.to.Sub(d.from) / time.Minute)
-		i := slices.IndexFunc(steps, func(per int) bool { return d.minutes/per < chartPoints })
+		i := slices.IndexFunc(steps, func(per int) bool { return d.minutes/per <= chartPoints })
 		if i < 0 {
 			i = len(steps) - 1
 		}
-		d.per, d.words = steps[i], "selected time"
+		if d.per, d.words = steps[i], "selected time"; d.to.Equal(now) {
+			d.ahead = d.minutes / d.per / 4
+		}
 		return d
 	}
-	d := charted{period: periods[0], to: now}
+	d := charted{period: periods[usual], to: now}
 	for _, p := range periods {
 		if p.value == c.param("span") {
 			d.period = p
@@ -91,24 +100,30 @@ func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(ui.From(c.r.Context()).Now, d.from, d.to), Href: c.here(), Current: true})
 	}
 	o.Figures, o.FailedAttempts = figures(&series.Total), series.Total.Failed
+	if err := s.readRibbon(c, o, series, &d); err != nil {
+		return nil, err
+	}
 	if o.AsTable = asTable(c); o.AsTable {
 		o.OtherView = c.here("view", "")
-		o.Values = values(c, series, d)
+		o.Values = append(ahead(o.Ribbon, len(series.Points)), values(c, series, d)...)
 		return series, nil
 	}
 	o.OtherView = c.here("view", "table")
 	o.Plots = plots(series, &d)
 	for i := range o.Plots {
-		o.Plots[i].Zoom, o.Plots[i].Open = c.here("span", "", "from", "", "to", ""), c.href("/attempts?outcome=failed")
+		o.Plots[i].Zoom, o.Plots[i].Open = o.Ribbon.Zoom, o.Ribbon.Open
 	}
 	return series, nil
 }
 
-// values returns the points as rows of a table, the latest first.
+// values returns the points with attempts as rows of a table, the latest first.
 func values(c *call, series *stats.Series, d charted) []view.Value {
 	var rows []view.Value
 	for i := range slices.Backward(series.Points) {
 		p := &series.Points[i]
+		if p.Runs() == 0 {
+			continue
+		}
 		end := p.Minute.Add(time.Duration(d.per) * time.Minute)
 		row := view.Value{
 			From: p.Minute, To: end, Attempts: p.Runs(), Failed: p.Failed, FailureRate: failurePercent(failureRate(p)),
@@ -181,7 +196,7 @@ func figures(total *stats.Point) []view.Figure {
 	}
 }
 
-// plots returns the course of a period.
+// plots returns the course of lateness and duration in a period.
 func plots(series *stats.Series, d *charted) []ui.Plot {
 	values := func(of func(*stats.Point) float64) []float64 {
 		values := make([]float64, len(series.Points))
@@ -194,26 +209,9 @@ func plots(series *stats.Series, d *charted) []ui.Plot {
 		return ui.Series{Name: name, Values: values(of)}
 	}
 	total, during := &series.Total, "in the "+d.words
-	perMinute := func(p *stats.Point, n int64) float64 { return float64(n) / d.length(p.Minute) }
-	most := 0.0
-	for i := range series.Points {
-		most = max(most, perMinute(&series.Points[i], series.Points[i].Runs()))
-	}
 	plots := []ui.Plot{
 		{
-			ID: "runs", Title: "Attempts per minute", Bars: true,
-			Series: []ui.Series{
-				line("all", func(p *stats.Point) float64 { return perMinute(p, p.Runs()) }),
-				line("failed", func(p *stats.Point) float64 { return perMinute(p, p.Failed) }),
-			},
-			Summary: fmt.Sprintf("%s %s, %s of them failed; at most %s a minute.", ui.Count(total.Runs()), during, ui.Count(total.Failed), strconv.FormatFloat(math.Round(most*10)/10, 'f', -1, 64)),
-		},
-		{
-			ID: "rate", Title: "Failure rate", Unit: "%", Series: []ui.Series{line("failed", failureRate)},
-			Summary: failurePercent(failureRate(total)) + " of the attempts " + during + " failed.",
-		},
-		{
-			ID: "lateness", Title: "Lateness", Unit: "ms",
+			ID: "lateness", Title: "Lateness",
 			Series: []ui.Series{
 				line("p50", func(p *stats.Point) float64 { return p.LatenessP50 }),
 				line("p99", func(p *stats.Point) float64 { return p.LatenessP99 }),
@@ -221,7 +219,7 @@ func plots(series *stats.Series, d *charted) []ui.Plot {
 			Summary: fmt.Sprintf("%s: p50 %s, p99 %s after the due time.", during, orDash(total.LatenessP50), orDash(total.LatenessP99)),
 		},
 		{
-			ID: "durations", Title: "Attempt duration", Unit: "ms",
+			ID: "durations", Title: "Attempt duration",
 			Series: []ui.Series{
 				line("p50", func(p *stats.Point) float64 { return p.DurationP50 }),
 				line("p99", func(p *stats.Point) float64 { return p.DurationP99 }),

@@ -244,16 +244,23 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	w.create(ann, `{"url":"https://example.com/hook","name":"Soon to come","schedule_in":600}`)
 	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":90000}`)
 	a := b.want(b.get("/"), 200, "Soon to come")
-	for _, says := range []string{`<a class="row-link" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "200 in the last hour, 1 of them failed; at most 200 a minute.", "in the last hour: p50 39 ms, p99 39 ms."} {
+	for _, says := range []string{`<a class="row-link" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "in the last 24 hours: p50 39 ms, p99 39 ms.",
+		"Last 24 hours: 200 attempts, 1 of them failed. 1 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.", "peak 200 in 10 min at 12:00 UTC", "{&#34;144&#34;:&#34;Soon to come&#34;}",
+		// The column of 12:00 is one of 180, its failure hangs below the line, and the run to come stands in the next one.
+		`viewBox="0 0 180 100"`, `class="ran" d="M143.12 78v-76h0.76v76z"`, `class="failed" d="M143.12 78v3h0.76v-3z"`, `class="planned" d="M144.12 78v-5.4h0.76v5.4z"`} {
 		b.want(a, 200, says)
 	}
 	if strings.Contains(a.body, "Far away") || strings.Contains(a.body, "NaN") {
 		t.Error("it shows what is not to be shown")
 	}
-	for _, query := range []string{"span=6h", "span=24h", "span=3d", "span=7d", "span=nonsense", "from=nonsense&to=2026-03-01T12:00:00Z", "from=2026-03-01T11:50:00Z&to=2026-03-01T12:01:00Z", "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z"} {
+	// A schedule counts with its pending run and with those that follow it.
+	w.create(ann, `{"url":"https://example.com/hook","name":"Hourly","cron":"0 * * * *"}`)
+	b.want(b.get("/"), 200, "7 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.")
+	b.want(b.get("/?view=table"), 200, `<td class="main">12:10–12:20 UTC <span class="below">Soon to come</span></td><td class="right" data-label="Planned">1</td>`)
+	for _, query := range []string{"span=6h", "span=1h", "span=3d", "span=7d", "span=nonsense", "from=nonsense&to=2026-03-01T12:00:00Z", "from=2026-03-01T11:50:00Z&to=2026-03-01T12:01:00Z", "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z"} {
 		b.want(b.get("/?"+query), 200, "99.5 %")
 	}
-	b.want(b.get("/?from=2026-03-01T08:00:00Z&to=2026-03-01T09:00:00Z"), 200, "0 in the selected time, 0 of them failed")
+	b.want(b.get("/?from=2026-03-01T08:00:00Z&to=2026-03-01T09:00:00Z"), 200, "Selected time: 0 attempts, 0 of them failed.")
 	b.want(b.get("/?view=table&span=6h"), 200, `<a href="/attempts?outcome=failed&amp;since=2026-03-01T12%3A00%3A00.000000Z&amp;until=2026-03-01T12%3A05%3A00.000000Z">1</a>`)
 	b.want(b.get("/?part=overview"), 200, `<div id="overview"`)
 	w.pass(25 * time.Hour)

@@ -3,7 +3,6 @@ package browser
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -125,18 +124,12 @@ func TestLive_DisconnectedIsShown(t *testing.T) {
 	}
 }
 
-func TestOverview_ChartsShowProportions(t *testing.T) {
+func TestOverview_FailuresHangBelowTheLine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	p := Open(t, w.Service, Wide).Go("/public").See("Failure rate", "Attempts per minute", "p99 ").NotSee("99 of 100").Check()
-	// 1 of 2 attempts failed: the part is half of the bar.
-	got := p.Value(`(() => { const h = (s) => document.querySelector("figure.bars " + s + " path").getBBox().height; return h("g.series-2") / h("g.series-1"); })()`)
-	if ratio, err := strconv.ParseFloat(got, 64); err != nil || ratio < 0.2 || ratio > 0.8 {
-		t.Errorf("failures are %s of their bar", got)
-	}
-	// The label is above the line.
-	if !p.Is(`[...document.querySelectorAll(".plot-area")].every((e) => e.querySelector(".plot-top").getBoundingClientRect().bottom <= e.querySelector(".grid").getBoundingClientRect().top + 1)`) {
-		t.Error("the upper line goes through its label")
+	p := Open(t, w.Service, Wide).Go("/public").See("Success rate", "p99 ").NotSee("99 of 100").Check()
+	if !p.Is(`(() => { const box = (s) => document.querySelector(".ribbon " + s).getBoundingClientRect(), line = box(".ribbon-line"); return box(".ran").bottom <= line.bottom + 1 && box(".failed").top >= line.top - 1 && box(".failed").height > 2; })()`) {
+		t.Error("failures are not below the line, or what succeeded is not above it")
 	}
 }
 

@@ -65,9 +65,9 @@ func TestOverview_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public").See("Visible to everyone", "Attempts per minute", "Success rate", "Lateness", "Attempt duration", "Soon to come", "Failed in the last day", "500").Check()
-			p.Wait(`document.getElementById("runs-summary").textContent.includes("in the last hour")`)
-			p.ClickOn("Day").At("/public?span=24h").See("Soon to come").Wait(`document.getElementById("runs-summary").textContent.includes("in the last 24 hours")`).Check()
+			p.Go("/public").See("Visible to everyone", "Attempts", "Success rate", "Lateness", "Attempt duration", "Failed in the last day", "500").Check()
+			p.Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 24 hours")`)
+			p.ClickOn("Hour").At("/public?span=1h").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last hour")`).Check()
 		})
 	}
 }
@@ -76,7 +76,7 @@ func TestOverview_UpdatesWithoutReloading(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Wide)
-	p.Go("/public").See("Due in the next 24 hours").NotSee("Just added")
+	p.Go("/public?view=table").See("Planned").NotSee("Just added")
 	w.create(`{"url":"https://example.com/soon","name":"Just added","schedule_in":600}`)
 	p.See("Just added").Check()
 }

@@ -38,66 +38,60 @@ func TestOverview_RunsLeadToTheirJobs(t *testing.T) {
 	}
 }
 
-func TestOverview_ChartsShowValuesAndLeadToFailures(t *testing.T) {
+func TestOverview_RibbonShowsValuesAndLeadsToFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const tip = `document.querySelector("#runs .plot-tip").innerText`
+	w.create(`{"url":"https://example.com/later","name":"Two hours on","schedule_in":[2,"hours"]}`)
+	w.create(`{"url":"https://example.com/later","name":"Every hour","repeat_every":[1,"hour"],"schedule_in":[30,"minutes"]}`)
+	const tip = `document.querySelector("#ribbon .plot-tip").innerText`
 	for _, look := range Looks {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public").See("Attempts per minute").Wait(`document.getElementById("runs").getAttribute("role") === "slider"`).Check()
-			p.Is(at("rate", "move", 0.5))
-			p.Wait(tip + `.includes("all 0") && ` + tip + `.includes("UTC")`)
-			p.Is(at("rate", "down", 0.5, "move", 0.75))
-			p.See("Release to zoom").Is(at("rate", "up", 0.75))
-			p.At("/public?from=*").See("UTC").Wait(`document.getElementById("runs-summary").textContent.includes("in the selected time")`).Check()
-			p.ClickOn("7 days").At("/public?span=7d").Wait(`document.getElementById("runs-summary").textContent.includes("in the last 7 days")`).Check()
+			p.Go("/public").See("peak ").Wait(`document.getElementById("ribbon").getAttribute("role") === "slider"`).Check()
+			// The line of the present is where the share of the columns behind it says, and moves on.
+			p.Wait(`(() => { const e = document.querySelector(".ribbon-now"), x = parseFloat(e.querySelector("line").getAttribute("x1")); return x > 79 && x < 81; })()`)
+			p.Is(at("ribbon", "move", 0.5))
+			p.Wait(tip + `.includes("0 attempts") && ` + tip + `.includes("UTC") && !` + tip + `.includes("planned")`)
+			p.Is(at("ribbon", "down", 0.5, "move", 0.75))
+			p.See("Release to zoom").Is(at("ribbon", "up", 0.75))
+			p.At("/public?from=*").See("UTC").Wait(`document.getElementById("ribbon-summary").textContent.includes("Selected time")`).Check()
+			p.ClickOn("7 days").At("/public?span=7d").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 7 days")`).Check()
 		})
 	}
 }
 
-func TestOverview_ChartsWithTheKeyboard(t *testing.T) {
+func TestOverview_RibbonWithTheKeyboard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.create(`{"url":"https://example.com/later","name":"Soon on","schedule_in":[5,"minutes"]}`)
 	p := Open(t, w.Service, Wide)
-	p.Go("/public").See("Attempts per minute").TabTo("runs").Press(kb.End)
-	for range 60 { // the attempts may have been some minutes before
-		if p.Is(`document.getElementById("runs").getAttribute("aria-valuetext").includes("failed 1")`) {
-			break
+	p.Go("/public?span=1h").See("peak ").TabTo("ribbon").Press(kb.End)
+	find := func(text string) {
+		for range 75 {
+			if p.Is(`document.getElementById("ribbon").getAttribute("aria-valuetext").includes("` + text + `")`) {
+				return
+			}
+			p.Press(kb.ArrowLeft)
 		}
-		p.Press(kb.ArrowLeft)
+		t.Errorf("no column says %q", text)
 	}
-	// 100 % if the one that completed was in another minute.
-	p.Wait(`/failed (50|100) %/.test(document.querySelector("#rate .plot-tip").innerText)`)
+	find("1 planned, Soon on")
+	find("1 failed") // it may have been some minutes before
 	p.Press(kb.Enter).At("/public/attempts?outcome=failed&since=*").See("Nightly report").NotSee("Welcome mail").Check()
 }
 
-func TestOverview_ChartsAsATableWithoutScripts(t *testing.T) {
+func TestOverview_RibbonAsATableWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, look := range Looks {
-		t.Run(look.Name, func(t *testing.T) {
-			t.Parallel()
-			p := Open(t, w.Service, look).Script(false)
-			p.Go("/public").ClickOn("Show as a table").At("/public?view=table").Script(true).Check().Script(false)
-			p.Click(".value-rows td a").At("/public/attempts?outcome=failed&since=*").Script(true).See("Nightly report").NotSee("Welcome mail")
-		})
-	}
-}
-
-func TestOverview_WhatIsDueByTheHour(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.create(`{"url":"https://example.com/later","name":"Three hours on","schedule_in":[3,"hours"]}`)
+	w.create(`{"url":"https://example.com/later","name":"Two hours on","schedule_in":[2,"hours"]}`)
 	w.create(`{"url":"https://example.com/later","name":"Tomorrow","schedule_in":[25,"hours"]}`)
 	for _, look := range Looks {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look).Script(false)
-			p.Go("/public").Click("#ahead-hours summary").Script(true).See("Three hours on", "First").NotSee("Tomorrow").Check()
-			p.Go("/public").Wait(`document.getElementById("ahead").getAttribute("role") === "slider"`).Is(at("ahead", "move", 0.13))
-			p.Wait(`/\d\d:00–\d\d:00 UTC/.test(document.querySelector("#ahead .plot-tip").innerText)`)
+			p.Go("/public").ClickOn("Show as a table").At("/public?view=table").Script(true).See("Two hours on").NotSee("Tomorrow").Check().Script(false)
+			p.Click(".value-rows td a").At("/public/attempts?outcome=failed&since=*").Script(true).See("Nightly report").NotSee("Welcome mail")
 		})
 	}
 }

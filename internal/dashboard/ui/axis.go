@@ -113,8 +113,10 @@ func (p Plot) data() string {
 		all[i] = series{s.Name, make([]*float64, len(s.Values))}
 		for k, v := range s.Values {
 			if !math.IsNaN(v) {
-				rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
-				all[i].Values[k] = &rounded
+				if !p.Counts {
+					v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+				}
+				all[i].Values[k] = &v
 			}
 		}
 	}
@@ -127,12 +129,21 @@ func (p Plot) attributes(zone *time.Location) templ.Attributes {
 		return nil
 	}
 	a := templ.Attributes{
-		"data-plot": p.data(), "data-title": p.Title, "data-unit": p.Unit,
+		"data-plot": p.data(), "data-title": p.Title,
 		"data-start": strconv.FormatInt(p.Start.UnixMilli(), 10), "data-step": strconv.FormatInt(p.Step.Milliseconds(), 10),
 		"data-clocks": asJSON(p.clocks(zone)),
 	}
-	if p.Notes != nil {
-		a["data-notes"] = asJSON(p.Notes)
+	notes := map[int]string{}
+	for i, note := range p.Notes {
+		if note != "" {
+			notes[i] = note
+		}
+	}
+	if len(notes) > 0 {
+		a["data-notes"] = asJSON(notes)
+	}
+	if p.Counts {
+		a["data-counts"] = ""
 	}
 	if p.Zoom != "" {
 		a["data-zoom"] = p.Zoom

@@ -9,18 +9,14 @@ import (
 	"time"
 )
 
-// Plot is a chart of one or two series over the same steps. overview.js adds the value
-// under the pointer, and what its addresses are for.
+// Plot is a chart of durations: one or two lines over the same steps, on a logarithmic
+// scale. overview.js adds the values under the pointer, and what its addresses are for.
 type Plot struct {
 	ID    string // unique on the page
-	Title string // "Attempts per minute"
+	Title string // "Attempt duration"
 	// Summary describes the plot in a sentence, for screen readers.
 	Summary string
-	Unit    string // "ms"; "" for plain numbers
-	Bars    bool   // bars instead of lines
-	// Top is the value of the upper edge; 0 chooses one that fits the values.
-	Top    float64
-	Series []Series
+	Series  []Series
 	// The time axis: when the first step begins, and how long each is. If the steps are
 	// not of time, Step is 0, and From and To label the ends: "12 runs before".
 	Start    time.Time
@@ -31,9 +27,11 @@ type Plot struct {
 	// Zoom and Open are addresses to which the parameters of a selected interval are
 	// added: from and to, or since and until. "" for none.
 	Zoom, Open string
+	// Counts is set for a ribbon, whose values are numbers rather than milliseconds.
+	Counts bool
 }
 
-// Series is one line (or row of bars) of a plot. NaN is a step without a value.
+// Series is one line of a plot, in milliseconds. NaN is a step without a value.
 type Series struct {
 	Name   string // "p50"
 	Values []float64
@@ -42,55 +40,80 @@ type Series struct {
 // The drawing area, in units of the plot.
 const (
 	plotWidth, plotHeight = 480.0, 120.0
-	plotTop               = 6.0
+	plotTop, plotBottom   = 6.0, 119.5
 )
 
-// cutAt is how many times higher than the usual values a bar must be to be cut off.
-const cutAt = 5
+// leastExponent is that of the shortest time on a scale: a tenth of a millisecond.
+const leastExponent = -1
 
-// top returns the value of the upper edge. Bars that are far higher than the others
-// are cut off, so that they don't flatten the others.
-func (p Plot) top() float64 {
-	if p.Top > 0 {
-		return p.Top
-	}
-	var values []float64
+// leastDecades is how many decades a scale has at least.
+const leastDecades = 2
+
+// scale is the exponents of the lowest and the highest time of an axis, which are powers
+// of ten of a millisecond.
+type scale struct{ low, high int }
+
+// scale returns the scale that fits the values.
+func (p Plot) scale() scale {
+	least, most := math.Inf(1), math.Inf(-1)
 	for _, s := range p.Series {
 		for _, v := range s.Values {
-			if v > 0 { // NaN is not
-				values = append(values, v)
+			if !math.IsNaN(v) {
+				least, most = min(least, v), max(most, v)
 			}
 		}
-		if p.Bars {
-			break // the other series are parts of the first one
+	}
+	if most <= 0 || math.IsInf(most, 0) {
+		return scale{0, leastDecades}
+	}
+	low := max(leastExponent, exponent(least, math.Floor))
+	high := max(exponent(most, math.Ceil), low+1)
+	for high-low < leastDecades {
+		if low > leastExponent {
+			low--
+		} else {
+			high++
 		}
 	}
-	if len(values) == 0 {
-		return 1
-	}
-	slices.Sort(values)
-	most := values[len(values)-1]
-	if usual := values[(len(values)-1)*9/10]; p.Bars && most > cutAt*usual {
-		most = 2 * usual
-	}
-	return round(most)
+	return scale{low, high}
 }
 
-// cuts reports whether bars are cut off.
-func (p Plot) cuts() bool {
-	return p.Bars && slices.ContainsFunc(p.Series[0].Values, func(v float64) bool { return v > p.top() })
+// exponent returns the exponent of a time in milliseconds, rounded.
+func exponent(ms float64, round func(float64) float64) int {
+	return int(round(math.Log10(max(ms, math.Pow10(leastExponent)))))
 }
 
-// round returns the smallest product of 1, 2 or 5 and a power of ten that is not
-// below a value.
-func round(most float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(most)))
-	for _, step := range []float64{1, 2, 5, 10} {
-		if step*power >= most*(1-1e-9) {
-			return step * power
-		}
+// powerOfTen formats a power of ten of a millisecond: "10 ms", "1 s".
+func powerOfTen(exponent int) string {
+	switch {
+	case exponent < 0:
+		return "0.1 ms"
+	case exponent < 3:
+		return strconv.Itoa(int(math.Pow10(exponent))) + " ms"
 	}
-	return 10 * power
+	return Count(int64(math.Pow10(exponent-3))) + " s"
+}
+
+// decade is a line of the scale.
+type decade struct{ y, at, label string }
+
+// decades returns the lines of the scale, the lowest first.
+func (p Plot) decades() (lines []decade) {
+	sc := p.scale()
+	for e := sc.low; e <= sc.high; e++ {
+		y := sc.y(math.Pow10(e))
+		lines = append(lines, decade{coordinate(y), percentage(y / plotHeight), powerOfTen(e)})
+	}
+	return lines
+}
+
+// grid returns the lines of the scale as a path.
+func (p Plot) grid() string {
+	var b strings.Builder
+	for _, d := range p.decades() {
+		b.WriteString("M0 " + d.y + "H480")
+	}
+	return b.String()
 }
 
 // x returns the middle of a step.
@@ -98,15 +121,17 @@ func (s Series) x(i int) string {
 	return coordinate((float64(i) + 0.5) * plotWidth / float64(len(s.Values)))
 }
 
-func (p Plot) y(v float64) float64 {
-	return plotHeight - v/p.top()*(plotHeight-plotTop)
+// y returns the height of a time in milliseconds.
+func (s scale) y(v float64) float64 {
+	share := (math.Log10(max(v, math.Pow10(s.low))) - float64(s.low)) / float64(s.high-s.low)
+	return plotBottom - share*(plotBottom-plotTop)
 }
 
 // path returns the line of a series, interrupted where values are missing. dots
 // draws the values between two gaps.
 func (p Plot) path(s Series) string {
 	var b strings.Builder
-	drawing := false
+	drawing, sc := false, p.scale()
 	for i, v := range s.Values {
 		if math.IsNaN(v) || s.alone(i) {
 			drawing = false
@@ -116,7 +141,7 @@ func (p Plot) path(s Series) string {
 		if drawing {
 			command = "L"
 		}
-		b.WriteString(command + s.x(i) + " " + coordinate(p.y(v)))
+		b.WriteString(command + s.x(i) + " " + coordinate(sc.y(v)))
 		drawing = true
 	}
 	return b.String()
@@ -132,68 +157,24 @@ func (s Series) alone(i int) bool {
 // almost no length: their round ends show as dots.
 func (p Plot) dots(s Series) string {
 	var b strings.Builder
+	sc := p.scale()
 	for i, v := range s.Values {
 		if s.alone(i) {
-			b.WriteString("M" + s.x(i) + " " + coordinate(p.y(v)) + "h.01")
+			b.WriteString("M" + s.x(i) + " " + coordinate(sc.y(v)) + "h.01")
 		}
 	}
 	return b.String()
 }
 
-// The least heights of a bar, and of the part of a bar that another series is.
-const (
-	leastBar  = 4.0
-	leastPart = 1.5
-)
-
-// bars returns the bars of a series as one path. The first series is the whole; the
-// bars of the others are parts of it, in proportion. cuts are marks on the bars whose
-// values are above the upper edge.
-func (p Plot) bars(series int) (path, cuts string) {
-	values, whole := p.Series[series].Values, p.Series[0].Values
-	step := plotWidth / float64(max(1, len(values)))
-	width, top := step-min(2, step/4), p.top()
-	var b, c strings.Builder
-	for i, v := range values {
-		if math.IsNaN(v) || v <= 0 {
-			continue
-		}
-		height := max(leastBar, plotHeight-p.y(min(whole[i], top)))
-		if v < whole[i] {
-			height = max(leastPart, height*v/whole[i])
-		}
-		x := coordinate(float64(i)*step + (step-width)/2)
-		b.WriteString("M" + x + " 120v-" + coordinate(height) + "h" + coordinate(width) + "v" + coordinate(height) + "z")
-		if series == 0 && v > top {
-			c.WriteString("M" + x + " 14h" + coordinate(width) + "v3h-" + coordinate(width) + "z")
-		}
-	}
-	return b.String(), c.String()
-}
-
 func coordinate(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
-
-// number formats a value for an axis.
-func (p Plot) number(v float64) string {
-	text := strconv.FormatFloat(v, 'g', 3, 64)
-	if v >= 1000 {
-		text = Count(int64(math.Round(v)))
-	}
-	if p.Unit != "" {
-		text += " " + p.Unit
-	}
-	return text
-}
 
 func seriesClass(i int) string { return fmt.Sprintf("series-%d", i+1) }
 
-// empty reports whether there is nothing to draw: no values, and no bars.
+// empty reports whether there are no values.
 func (p Plot) empty() bool {
 	for _, s := range p.Series {
-		for _, v := range s.Values {
-			if !math.IsNaN(v) && (v != 0 || !p.Bars) {
-				return false
-			}
+		if slices.ContainsFunc(s.Values, func(v float64) bool { return !math.IsNaN(v) }) {
+			return false
 		}
 	}
 	return true

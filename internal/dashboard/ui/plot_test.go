@@ -9,29 +9,43 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-func TestPlot_TopIsARoundNumber(t *testing.T) {
-	for most, want := range map[float64]float64{0: 1, 0.3: 0.5, 1: 1, 1.1: 2, 4.9: 5, 70: 100, 1999: 2000} {
-		if got := (Plot{Series: []Series{{Values: []float64{math.NaN(), most}}}}).top(); math.Abs(got-want) > 1e-9 {
-			t.Errorf("up to %v: %v, want %v", most, got, want)
+func TestPlot_ScaleHasTheDecadesOfItsValues(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   scale
+	}{
+		{nil, scale{0, 2}},
+		{[]float64{math.NaN(), 0}, scale{0, 2}},
+		{[]float64{3}, scale{-1, 1}},
+		{[]float64{0.001, 0.05}, scale{-1, 1}},
+		{[]float64{2, 50_000}, scale{0, 5}},
+		{[]float64{100, 100}, scale{1, 3}},
+	} {
+		if got := (Plot{Series: []Series{{Values: test.values}}}).scale(); got != test.want {
+			t.Errorf("%v: %v, want %v", test.values, got, test.want)
 		}
 	}
-	if got := (Plot{Top: 100, Series: []Series{{Values: []float64{3}}}}).top(); got != 100 {
-		t.Errorf("a top that was asked for became %v", got)
+	var labels []string
+	for _, d := range (Plot{Series: []Series{{Values: []float64{0.2, 2e6}}}}).decades() {
+		labels = append(labels, d.label)
+	}
+	if got, want := strings.Join(labels, " | "), "0.1 ms | 1 ms | 10 ms | 100 ms | 1 s | 10 s | 100 s | 1,000 s | 10,000 s"; got != want {
+		t.Errorf("the lines are %s, want %s", got, want)
 	}
 }
 
 func TestPlot_BreaksLinesAtGaps(t *testing.T) {
 	nan := math.NaN()
-	s := Series{Values: []float64{0, 10, nan, 5, nan, 10, 0}}
+	s := Series{Values: []float64{1, 100, nan, 10, nan, 100, 1}}
 	p := Plot{Series: []Series{s}}
-	if got := p.path(s); got != "M34.3 120L102.9 6M377.1 6L445.7 120" {
+	if got := p.path(s); got != "M34.3 119.5L102.9 6M377.1 6L445.7 119.5" {
 		t.Errorf("the line is %s", got)
 	}
-	if got := p.dots(s); got != "M240 63h.01" {
+	if got := p.dots(s); got != "M240 62.8h.01" {
 		t.Errorf("the dots are %s", got)
 	}
 	one := Series{Values: []float64{1}}
-	if p := (Plot{Series: []Series{one}}); p.path(one) != "" || p.dots(one) != "M240 6h.01" {
+	if p := (Plot{Series: []Series{one}}); p.path(one) != "" || p.dots(one) != "M240 62.8h.01" {
 		t.Errorf("a single value is %q and %q", p.path(one), p.dots(one))
 	}
 	if !(Plot{Series: []Series{{Values: []float64{nan, nan}}}}).empty() {
@@ -52,39 +66,6 @@ func TestOutcomes_DescribeTheRuns(t *testing.T) {
 			t.Errorf("%s has the shape of %s: %s", state, other, shape)
 		}
 		shapes[shape] = state
-	}
-}
-
-func TestPlot_BarsAreCutRatherThanFlattened(t *testing.T) {
-	values := make([]float64, 60)
-	failed := make([]float64, 60)
-	for i := range values {
-		values[i], failed[i] = 100, 1
-	}
-	values[30] = 100_000
-	p := Plot{Bars: true, Series: []Series{{Name: "all", Values: values}, {Name: "failed", Values: failed}}}
-	if top := p.top(); top != 200 || !p.cuts() {
-		t.Errorf("the upper edge is %g, cuts %v", top, p.cuts())
-	}
-	all, cuts := p.bars(0)
-	part, _ := p.bars(1)
-	if !strings.HasPrefix(all, "M1 120v-57h6v57z") || !strings.Contains(all, "M241 120v-114h6v114z") || !strings.HasPrefix(part, "M1 120v-1.5h6v1.5z") || cuts != "M241 14h6v3h-6z" {
-		t.Errorf("the bars are %s and %s, the cuts %s", all, part, cuts)
-	}
-}
-
-func TestPlot_ALineAtZeroIsNotNothing(t *testing.T) {
-	for _, test := range []struct {
-		plot Plot
-		want bool
-	}{
-		{Plot{Series: []Series{{Values: []float64{0, 0}}}}, false},
-		{Plot{Series: []Series{{Values: []float64{math.NaN()}}}}, true},
-		{Plot{Bars: true, Series: []Series{{Values: []float64{0}}}}, true},
-	} {
-		if got := test.plot.empty(); got != test.want {
-			t.Errorf("%+v: empty is %v", test.plot, got)
-		}
 	}
 }
 

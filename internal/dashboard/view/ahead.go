@@ -11,87 +11,56 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-const (
-	// AheadNamed is how many of the jobs that are due in an hour are read.
-	AheadNamed = 6
-	// aheadWords is how many jobs an hour may have whose names are shown.
-	aheadWords = 4
-	// aheadListed is how many jobs the list of the next ones has.
-	aheadListed = 6
-)
+// AheadNamed is how many of the jobs that are due in a step are read and named.
+const AheadNamed = 4
 
-// Ahead is what is due in the next 24 hours.
+// Ahead is what is planned in the steps between bounds.
 type Ahead struct {
-	// Start is when the first hour began.
-	Start  time.Time
 	Bounds []time.Time // one more than steps; the first is now, in the zone to show
 	Steps  []job.DueStep
+	// Runs are further runs of schedules, whose pending runs are in Steps. RunsPartly is
+	// set if not all schedules were read.
+	Runs       []int64
+	RunsPartly bool
 }
 
-// total returns how many jobs are due: "12", "1,000+".
-func (a *Ahead) total() string {
-	n, partly := 0, false
-	for _, s := range a.Steps {
-		n, partly = n+s.Count, partly || s.Partly
-	}
-	return atLeast(n, partly)
-}
+// Planned returns how many jobs and runs are planned in a step.
+func (a *Ahead) Planned(i int) int64 { return int64(a.Steps[i].Count) + a.Runs[i] }
 
-func atLeast(n int, partly bool) string {
-	text := ui.Count(int64(n))
+// partly reports whether a step may have more.
+func (a *Ahead) partly(i int) bool { return a.Steps[i].Partly || a.RunsPartly }
+
+func atLeast(n int64, partly bool) string {
+	text := ui.Count(n)
 	if partly {
 		text += "+"
 	}
 	return text
 }
 
-// next returns the jobs that are due next.
-func (a *Ahead) next() (next []job.DueJob) {
-	for _, s := range a.Steps {
-		next = append(next, s.First...)
-		if len(next) >= aheadListed || s.Count > len(s.First) {
-			break
-		}
-	}
-	return next[:min(aheadListed, len(next))]
-}
-
-// plot returns the chart of the hours.
-func (a *Ahead) plot() ui.Plot {
-	p := ui.Plot{ID: "ahead", Title: "Due jobs per hour", Bars: true, Start: a.Start, Step: time.Hour, Summary: a.summary()}
-	values := make([]float64, len(a.Steps))
-	p.Notes = make([]string, len(a.Steps))
+// Summary describes what is planned, for screen readers.
+func (a *Ahead) Summary() string {
+	busiest, most, all, partly := -1, int64(0), int64(0), false
 	for i := range a.Steps {
-		values[i], p.Notes[i] = float64(a.Steps[i].Count), a.note(i)
-	}
-	p.Series = []ui.Series{{Name: "due", Values: values}}
-	return p
-}
-
-// summary describes the hours, for screen readers.
-func (a *Ahead) summary() string {
-	busiest, most := -1, 0
-	for i, s := range a.Steps {
-		if s.Count > most {
-			busiest, most = i, s.Count
+		n := a.Planned(i)
+		if all, partly = all+n, partly || a.partly(i); n > most {
+			busiest, most = i, n
 		}
 	}
+	until := a.Bounds[len(a.Bounds)-1].In(a.Bounds[0].Location()).Format("15:04 MST")
 	if busiest < 0 {
-		return "no jobs are due in the next 24 hours."
+		return "Nothing is planned until " + until + "."
 	}
-	return fmt.Sprintf("%s due in the next 24 hours; most, %s, at %s.", a.total(), atLeast(most, a.Steps[busiest].Partly), a.hour(busiest))
+	return fmt.Sprintf("%s planned until %s; most, %s, at %s.", atLeast(all, partly), until, atLeast(most, a.partly(busiest)), Interval(a.Bounds[0], a.Bounds[busiest], a.Bounds[busiest+1]))
 }
 
-// hour returns the time of a step: "14:00–15:00 UTC".
-func (a *Ahead) hour(i int) string { return Interval(a.Bounds[0], a.Bounds[i], a.Bounds[i+1]) }
-
-// note names the jobs of an hour with few of them.
-func (a *Ahead) note(i int) string {
+// Note names the jobs of a step with few of them.
+func (a *Ahead) Note(i int) string {
 	s := &a.Steps[i]
-	if s.Partly {
-		return "at least " + ui.Count(int64(s.Count))
+	if a.partly(i) {
+		return "at least " + ui.Count(a.Planned(i))
 	}
-	if s.Count > aheadWords {
+	if s.Count > AheadNamed || a.Runs[i] > 0 {
 		return ""
 	}
 	names := make([]string, len(s.First))

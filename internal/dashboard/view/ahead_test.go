@@ -32,26 +32,24 @@ func TestInterval_HasTheDateIfItIsNotToday(t *testing.T) {
 	}
 }
 
-func TestAhead_NamesTheJobsOfQuietHours(t *testing.T) {
+func TestAhead_CountsRunsAndNamesTheJobsOfQuietSteps(t *testing.T) {
 	now := time.Date(2026, 3, 2, 12, 30, 0, 0, time.UTC)
 	name := "Nightly report"
 	a := &Ahead{
-		Start: now.Truncate(time.Hour), Bounds: []time.Time{now, now.Add(30 * time.Minute), now.Add(90 * time.Minute), now.Add(150 * time.Minute)},
+		Bounds: []time.Time{now, now.Add(30 * time.Minute), now.Add(90 * time.Minute), now.Add(150 * time.Minute)},
 		Steps: []job.DueStep{
 			{Count: 2, First: []job.DueJob{{Number: 1, Name: &name}, {Number: 2, Host: "example.com"}}},
 			{Count: 1000, Partly: true, First: []job.DueJob{{Number: 3}}},
 			{},
 		},
+		Runs: []int64{0, 20, 7},
 	}
-	plot := a.plot()
-	if plot.Notes[0] != "Nightly report, example.com" || plot.Notes[1] != "at least 1,000" || plot.Notes[2] != "" {
-		t.Errorf("the notes are %q", plot.Notes)
+	for i, want := range []string{"Nightly report, example.com", "at least 1,020", ""} {
+		if note := a.Note(i); note != want {
+			t.Errorf("the note of step %d is %q, want %q", i, note, want)
+		}
 	}
-	if want := "1,002+ due in the next 24 hours; most, 1,000+, at 13:00–14:00 UTC."; plot.Summary != want {
-		t.Errorf("the summary is %q, want %q", plot.Summary, want)
-	}
-	// What follows an hour of which only some are read is not known to be next.
-	if next := a.next(); len(next) != 3 || next[2].Number != 3 {
-		t.Errorf("the next ones are %v", next)
+	if want := "1,029+ planned until 15:00 UTC; most, 1,020+, at 13:00–14:00 UTC."; a.Summary() != want {
+		t.Errorf("the summary is %q, want %q", a.Summary(), want)
 	}
 }

@@ -28,15 +28,16 @@ type Overview struct {
 	Failing  Failing
 	Signals  *Signals
 	Grid     *Grid
-	Tabs     []ui.Tab // how far back the figures and plots go
+	Tabs     []ui.Tab // how far back the figures, the ribbon and the plots go
 	Figures  []Figure
+	Ribbon   *ui.Ribbon
 	// Plots are charts of the course of the figures. AsTable is set if Values are shown
-	// instead, and OtherView is the address of the one that is not shown.
+	// instead of them and the ribbon, and OtherView is the address of the one that is not
+	// shown.
 	Plots     []ui.Plot
 	Values    []Value
 	AsTable   bool
 	OtherView string
-	Ahead     *Ahead
 	// Failures are the failures of the last day; partly, if there are more than
 	// FailuresRead.
 	Failures       []FailureGroup
@@ -56,9 +57,10 @@ func (o *Overview) noneFailed() string {
 	return ui.Plural(int(o.FailedAttempts), "attempt", "attempts") + " failed, but every job has retries left or succeeded."
 }
 
-// Value is a point of the charts as a row of a table. Failures is the address of its
-// failed attempts; "" if it has none.
+// Value is a column of the ribbon as a row of a table. Failures is the address of its
+// failed attempts; "" if it has none. A column that is ahead has Planned and its Note only.
 type Value struct {
+	Planned, Note      string
 	From, To           time.Time
 	Attempts, Failed   int64
 	FailureRate        string

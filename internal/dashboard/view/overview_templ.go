@@ -202,7 +202,7 @@ func OverviewPart(o *Overview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = failingBand(&o.Failing).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ribbonCard(o).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -210,7 +210,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = signalLines(o.Signals).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = failingBand(&o.Failing).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -218,7 +218,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = gridCard(o.Grid).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = signalLines(o.Signals).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -226,7 +226,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = failureCard(o).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = gridCard(o.Grid).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -234,7 +234,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = charts(o).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = failureCard(o).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -242,7 +242,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = aheadCard(o.Ahead).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = charts(o).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -3,6 +3,8 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,24 +39,33 @@ func (d *Schedule) part(name string) string { return d.Part + name }
 
 // lateness returns how late a run started; false if it has not started, or if it
 // was due before the schedule was created.
-func (d *Schedule) lateness(r *job.RunSummary) (time.Duration, bool) {
-	if r.StartedAt.IsZero() || r.ScheduledAt.Before(d.InsertedAt.Truncate(time.Second)) {
+func (r *ScheduleRow) lateness(run *job.RunSummary) (time.Duration, bool) {
+	if run.StartedAt.IsZero() || run.ScheduledAt.Before(r.InsertedAt.Truncate(time.Second)) {
 		return 0, false
 	}
-	return max(0, r.StartedAt.Sub(r.ScheduledAt)), true
+	return max(0, run.StartedAt.Sub(run.ScheduledAt)), true
 }
 
-// plots returns the lateness and the duration of the last runs.
-func (d *Schedule) plots() []ui.Plot {
+// late returns the lateness of the last runs.
+func (r *ScheduleRow) late(most int) *ui.Lateness {
+	l := &ui.Lateness{ID: "late", Of: [2]string{"run", "runs"}}
+	runs := r.past()
+	for _, run := range slices.Backward(runs[:min(most, len(runs))]) {
+		if late, ok := r.lateness(&run); ok {
+			l.Dots = append(l.Dots, ui.LateDot{Late: late, Text: "Job " + strconv.FormatInt(run.Number, 10)})
+		}
+	}
+	return l
+}
+
+// durations returns the durations of the last runs.
+func (d *Schedule) durations() ui.Plot {
 	runs := d.past()
 	runs = runs[:min(PlottedRuns, len(runs))]
-	late, took := make([]float64, len(runs)), make([]float64, len(runs))
+	took := make([]float64, len(runs))
 	for i := range runs {
 		place := len(runs) - 1 - i
-		late[place], took[place] = math.NaN(), math.NaN()
-		if l, ok := d.lateness(&runs[i]); ok {
-			late[place] = toMillis(l)
-		}
+		took[place] = math.NaN()
 		if t, ok := duration(&runs[i]); ok {
 			took[place] = toMillis(t)
 		}
@@ -63,10 +74,7 @@ func (d *Schedule) plots() []ui.Plot {
 	if len(runs) > 1 {
 		from = ui.Plural(len(runs)-1, "run before", "runs before")
 	}
-	return []ui.Plot{
-		{ID: "late", Title: "Lateness", Unit: "ms", From: from, To: to, Series: []ui.Series{{Name: "lateness", Values: late}}, Summary: summarize(late, "started %s to %s late")},
-		{ID: "took", Title: "Duration", Unit: "ms", From: from, To: to, Series: []ui.Series{{Name: "duration", Values: took}}, Summary: summarize(took, "took %s to %s in their last attempt")},
-	}
+	return ui.Plot{ID: "took", Title: "Duration", From: from, To: to, Series: []ui.Series{{Name: "duration", Values: took}}, Summary: summarize(took, "took %s to %s in their last attempt")}
 }
 
 func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -32,21 +32,19 @@
   const zoneAt = (c, ms) => c.clocks.findLast((z) => z.from <= ms) || c.clocks[0];
   const wall = (c, ms) => new Date(ms + 1000 * zoneAt(c, ms).offset);
   const read = (area) => {
-    const { plot, title, unit, start, step, clocks, notes, zoom, open } = area.dataset;
+    const { plot, title, counts, start, step, clocks, notes, zoom, open } = area.dataset;
     const series = JSON.parse(plot);
-    return { area, title, unit, series, zoom, open, clocks: JSON.parse(clocks), start: Number(start), step: Number(step), n: series[0].values.length, notes: notes ? JSON.parse(notes) : null };
+    return { area, title, counts: counts !== undefined, series, zoom, open, clocks: JSON.parse(clocks), start: Number(start), step: Number(step), n: series[0].values.length, notes: notes ? JSON.parse(notes) : null };
   };
-  const number = (v, unit) => {
-    if (v === null) return "–";
-    const text = v >= 1000 ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3)));
-    return unit ? text + " " + unit : text;
-  };
+  const digits = (v) => v >= 1000 ? Math.round(v).toLocaleString("en-US") : String(Number(v.toPrecision(3)));
+  const duration = (ms) => ms === null ? "–" : ms < 1000 ? digits(ms) + " ms" : digits(ms / 1000) + " s";
   const when = (c, i, end = i + 1) => {
     const from = c.start + i * c.step, to = c.start + end * c.step;
     return (Date.now() - from > 864e5 ? day(wall(c, from)) + " " : "") + clock(wall(c, from)) + "–" + clock(wall(c, to)) + " " + zoneAt(c, to).name;
   };
   const lines = (c, i) => {
-    const values = c.series.map((s) => (c.series.length > 1 || !c.notes ? s.name + " " : "") + number(s.values[i], c.unit) + (c.notes ? " " + s.name : ""));
+    const known = c.series.filter((s) => !c.counts || s.values[i] !== null);
+    const values = known.map((s) => c.counts ? digits(s.values[i]) + " " + s.name : (c.series.length > 1 ? s.name + " " : "") + duration(s.values[i]));
     return c.notes && c.notes[i] ? [...values, c.notes[i]] : values;
   };
 
@@ -179,4 +177,18 @@
   });
   document.addEventListener("live:updated", prepare);
   prepare();
+
+  // The line of the present moves until the ribbon is drawn again.
+  const skew = Date.parse(document.documentElement.dataset.now || "") - Date.now() || 0;
+  const move = () => {
+    const now = Number(document.documentElement.dataset.staleAt || Date.now()) + skew; // see live.js
+    for (const e of document.querySelectorAll("[data-now][data-from]")) {
+      const share = (now - e.dataset.from) / (e.dataset.to - e.dataset.from);
+      if (share < 0 || share > 1) continue;
+      const x = (100 * share).toFixed(2) + "%";
+      for (const line of e.querySelectorAll("line")) { line.setAttribute("x1", x); line.setAttribute("x2", x); }
+      for (const text of e.querySelectorAll("text")) text.setAttribute("x", x);
+    }
+  };
+  setInterval(move, 1000);
 })();
