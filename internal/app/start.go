@@ -228,7 +228,7 @@ func (n *Node) newEdges() {
 	})
 	pages := dashboard.New(dashboard.Config{
 		Service: n.service, People: n.people, Provider: n.provider, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
-		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), Log: c.Log, Version: c.Version, Audit: n.audit,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), PublicKey: c.PublicAPIKey, Log: c.Log, Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
 	messages := qstash.New(qstash.Config{

@@ -94,8 +94,17 @@ func (c *call) setViewer(v *viewer) {
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
 		Viewer: shown, SignedIn: signedIn, Path: path, Here: c.r.URL.RequestURI(), HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
-		Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
+		PublicKey: plainKey(c.server.PublicKey), Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
 	}))
+}
+
+// plainKey returns a key without characters that mean something in double quotes of a
+// shell; "" for others.
+func plainKey(key string) string {
+	if strings.ContainsAny(key, "\"\\$`!") {
+		return ""
+	}
+	return key
 }
 
 // author returns whom the history of a record names.

@@ -40,11 +40,12 @@ func requestCurl(o *job.Outgoing) string {
 // maxLaidOut is the maximum size of a body that is indented.
 const maxLaidOut = 4 << 10
 
-// createCurl returns the curl command that creates a job through the API.
-func createCurl(origin string, body rawjson.Value) string {
+// createCurl returns the curl command that creates a job through the API; key is that of
+// ui.View.Key.
+func createCurl(origin, key string, body rawjson.Value) string {
 	text := string(body)
 	if len(text) <= maxLaidOut {
 		text = ui.Pretty(body)
 	}
-	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
+	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + key + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
 }

@@ -23,6 +23,7 @@ type jobForm struct {
 	unreadable bool
 	others     []string // problems of what has no input, as sentences
 	origin     string
+	key        string        // for commands
 	copied     rawjson.Value // the args of the job that the form is a copy of; nil for none
 }
 
@@ -236,7 +237,7 @@ func (f *jobForm) page() *view.NewJob {
 	f.Sentences = f.sentences()
 	f.AtOnce = !slices.ContainsFunc(rawjson.Members(f.body), func(m rawjson.Member) bool { return job.IsTiming(m.Name) })
 	if f.body != nil && !f.unreadable {
-		f.Curl = createCurl(f.origin, f.body)
+		f.Curl = createCurl(f.origin, f.key, f.body)
 	}
 	return &f.NewJob
 }

@@ -48,10 +48,12 @@ type Config struct {
 	// Retention is how long final jobs are kept; 0 is for ever.
 	Retention time.Duration
 	// Public is the account of the public key; nil without one.
-	Public  *identity.Account
-	Log     *slog.Logger
-	Audit   *audit.Log
-	Version string
+	Public *identity.Account
+	// PublicKey is the public key; "" without one.
+	PublicKey string
+	Log       *slog.Logger
+	Audit     *audit.Log
+	Version   string
 	// PublicPunctuality shows the page about lateness to everyone.
 	PublicPunctuality bool
 	// Observe counts a response by route and status; nil counts none.

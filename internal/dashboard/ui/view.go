@@ -42,6 +42,9 @@ type View struct {
 	SignedIn string
 	// HasPublic reports whether there is a public account.
 	HasPublic bool
+	// PublicKey is the API key of the public account; "" if there is none, or if it can't
+	// stand in double quotes of a shell.
+	PublicKey string
 	// Punctuality reports whether the page about lateness may be seen.
 	Punctuality bool
 	// Origin is the service's address as the browser knows it: "https://host".
@@ -67,6 +70,15 @@ func From(ctx context.Context) *View {
 		return v
 	}
 	return &View{Now: time.Now()}
+}
+
+// Key returns the API key for a command, in double quotes of a shell: on pages of the public
+// account its key, which everyone may know, elsewhere a variable.
+func (v *View) Key() string {
+	if v.IsPublic() && v.PublicKey != "" {
+		return v.PublicKey
+	}
+	return "$PUNCTUAL_API_KEY"
 }
 
 // IsPublic reports whether the page belongs to the public account.

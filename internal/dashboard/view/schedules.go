@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
@@ -49,12 +50,13 @@ func (r *ScheduleRow) next() *job.RunSummary {
 	return nil
 }
 
-// past returns the last runs without the one that is not yet due.
+// past returns the last runs without those that have not been due: the one to come, and
+// those that were cancelled before, as when the schedule was paused.
 func (r *ScheduleRow) past() []job.RunSummary {
-	if next := r.next(); next != nil && next.State == job.Available {
-		return r.Runs[1:]
-	}
-	return r.Runs
+	return slices.DeleteFunc(slices.Clone(r.Runs), func(run job.RunSummary) bool {
+		early := run.State == job.Cancelled && run.AttemptedAt.IsZero() && run.EndedAt.Before(run.ScheduledAt)
+		return early || run.State == job.Available && run.Number == r.Runs[0].Number
+	})
 }
 
 // lastFailed returns the number of the latest run that has failed; 0 if there is none.
@@ -103,8 +105,8 @@ func deleteQuestion(s *job.Schedule) string {
 // firstScheduleCurl returns a call of the API that works as it is, except for the
 // key.
 func firstScheduleCurl(v *ui.View) string {
-	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\" \\\n  -H \"Content-Type: application/json\" \\\n"+
-		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin)
+	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer %s\" \\\n  -H \"Content-Type: application/json\" \\\n"+
+		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin, v.Key())
 }
 
 // newSchedule is the address of the form for a job, filled in for one that recurs.

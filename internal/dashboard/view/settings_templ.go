@@ -653,9 +653,9 @@ func secretCard(d *Settings) templ.Component {
 				}
 				if !s.ExpiresAt.IsZero() {
 					var templ_7745c5c3_Var22 string
-					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(", replaced; also signs until ")
+					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(", replaced; stops signing ")
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/settings.templ`, Line: 143, Col: 38}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `view/settings.templ`, Line: 143, Col: 35}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 					if templ_7745c5c3_Err != nil {

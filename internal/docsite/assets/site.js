@@ -2,6 +2,12 @@
 "use strict";
 (() => {
   const shown = 12;
+
+  // The commands of the reference name the service that the page comes from.
+  for (const code of document.querySelectorAll("#begin pre code")) {
+    code.textContent = code.textContent.replace("http://127.0.0.1:8080", location.origin);
+  }
+
   let index; // a promise, once somebody searches
 
   function load(url) {
