@@ -101,7 +101,7 @@ func (t *trial) end(ctx context.Context) error {
 	}
 	err := t.stopService(ctx)
 	if t.database.file != "" {
-		for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		for _, suffix := range []string{"", "-wal", "-shm", ".lock", ".numbers"} {
 			_ = os.Remove(t.database.file + suffix) // the directory is removed in the end
 		}
 	}

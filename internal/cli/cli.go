@@ -55,7 +55,7 @@ type commands struct {
 	Verify     verifyCommand     `cmd:"" help:"Verify the signature of a webhook, a callback or a job's request. Needs no service."`
 	Migrate    migrateCommand    `cmd:"" help:"Create the database, or bring its tables up to date. serve does so too."`
 	Backup     backupCommand     `cmd:"" help:"Copy a SQLite database to a file while the service runs."`
-	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and no job number is used twice."`
+	Restore    restoreCommand    `cmd:"" help:"Restore a backup to a new SQLite database. It overwrites nothing, and skips the job numbers that may have been used since the backup."`
 	Copy       copyCommand       `cmd:"" help:"Copy everything to another, empty database, for example from SQLite to PostgreSQL."`
 	Health     healthCommand     `cmd:"" help:"Check whether the service on this machine is ready, for containers and scripts."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`

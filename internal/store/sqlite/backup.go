@@ -14,17 +14,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-const (
-	// backupPages is how many pages are copied between checks of the context:
-	// 16 MiB of the usual 4 KiB pages.
-	backupPages = 4096
-	// numbersPerSecond is an upper bound of the jobs that one file can store per
-	// second. A restore skips that many numbers for each second since the backup.
-	numbersPerSecond = 100_000
-	// numbersRound is the multiple to which the first job number after a restore is
-	// rounded up.
-	numbersRound = 1_000_000
-)
+// backupPages is how many pages are copied between checks of the context:
+// 16 MiB of the usual 4 KiB pages.
+const backupPages = 4096
 
 // BackupResult describes a backup.
 type BackupResult struct {
@@ -36,9 +28,10 @@ type BackupResult struct {
 type RestoreResult struct {
 	Bytes int64 // size of the file
 	At    time.Time
-	// LastJob is the highest job number in the backup. New jobs get numbers above
-	// NextJob.
+	// LastJob is the highest job number that the backup had assigned, NextJob the
+	// number of the next new job.
 	LastJob, NextJob int64
+	Skipped          Skipped
 }
 
 // Backup copies the database at path, which may be in use, to a new file that
@@ -62,8 +55,9 @@ func Backup(ctx context.Context, path, to string) (result BackupResult, err erro
 // Restore creates the database at path from a backup. It returns an error if a
 // database, or one of its files, exists at path or if the backup is damaged. It
 // skips the job numbers that may have been assigned since the backup, so that no
-// number is used twice.
-func Restore(ctx context.Context, backup, path string) (result RestoreResult, err error) {
+// number is used twice; see [Skipped]. nextJob is the next number if the caller knows
+// it, otherwise 0.
+func Restore(ctx context.Context, backup, path string, nextJob int64) (result RestoreResult, err error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
 			return result, fmt.Errorf("%s exists; stop the service and move %s, %s-wal and %s-shm away first", path+suffix, path, path, path)
@@ -94,7 +88,7 @@ func Restore(ctx context.Context, backup, path string) (result RestoreResult, er
 		if err := os.Truncate(path+".lock", 0); err != nil {
 			return err
 		}
-		return skipNumbers(conn, time.Now(), &result)
+		return skipNumbers(conn, path, nextJob, time.Now(), &result)
 	})
 	return result, err
 }
@@ -222,25 +216,6 @@ func checkIntegrity(conn *sqlite.Conn) error {
 		return fmt.Errorf("the backup is damaged (%s); use another one", found)
 	}
 	return nil
-}
-
-// skipNumbers raises the sequence of job numbers above all that can have been
-// assigned between the backup and now.
-func skipNumbers(conn *sqlite.Conn, now time.Time, result *RestoreResult) (err error) {
-	if result.At, err = madeAt(conn); err != nil {
-		return err
-	}
-	if result.LastJob, err = number(conn, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'jobs'`); err != nil {
-		return err
-	}
-	elapsed := int64(max(now.Sub(result.At), 0)/time.Second) + 1
-	next := result.LastJob + elapsed*numbersPerSecond
-	result.NextJob = (next + numbersRound - 1) / numbersRound * numbersRound
-	return sqlitex.ExecuteScript(conn, `
-		DROP TABLE IF EXISTS backup;
-		INSERT INTO sqlite_sequence (name, seq) SELECT 'jobs', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'jobs');
-		UPDATE sqlite_sequence SET seq = :next WHERE name = 'jobs';`,
-		&sqlitex.ExecOptions{Named: map[string]any{":next": result.NextJob}})
 }
 
 // madeAt returns when a backup was made. A copy made by other means does not

@@ -2,17 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"github.com/punctual-dev/punctual/internal/job"
 )
 
 func TestBackup_OfADatabaseInUseIsOneState(t *testing.T) {
@@ -99,61 +95,6 @@ func TestBackup_RefusesWhatIsNotPunctuals(t *testing.T) {
 	}
 }
 
-func TestRestore_GivesNoNumberTwice(t *testing.T) {
-	dir := t.TempDir()
-	path, backup := filepath.Join(dir, "p.db"), filepath.Join(dir, "backup.db")
-	service := openAt(t, path, true)
-	owner := addOwner(t, service)
-	insert(t, service, newJob(service, owner, `{}`))
-	if _, err := Backup(t.Context(), path, backup); err != nil {
-		t.Fatal(err)
-	}
-	lost := newJob(service, owner, `{}`)
-	insert(t, service, lost)
-	closeStore(t, service)
-	if _, err := Restore(t.Context(), backup, path); err == nil || !strings.Contains(err.Error(), "exists; stop the service and move") {
-		t.Errorf("the restore over a database returned %v", err)
-	}
-	restored := filepath.Join(dir, "restored.db")
-	// As left by a service that was killed after storing more.
-	if err := os.WriteFile(restored+".lock", fmt.Appendf(nil, markRunning, 999), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	result, err := Restore(t.Context(), backup, restored)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if result.LastJob != 1 || result.NextJob != 1_000_000 || time.Since(result.At) > time.Hour {
-		t.Errorf("the restore returned %+v; expected last job 1, next number above 1,000,000, made just now", result)
-	}
-	again := openAt(t, restored, true)
-	defer closeStore(t, again)
-	created := newJob(again, owner, `{}`)
-	insert(t, again, created)
-	if created.Job.Number != 1_000_001 || lost.Job.Number != 2 {
-		t.Errorf("after the restore job %d was created, before it job %d; expected 1000001 and 2", created.Job.Number, lost.Job.Number)
-	}
-	if jobs, err := again.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}); err != nil || len(jobs) != 2 {
-		t.Errorf("the restored database has %d jobs, %v; expected the one of the backup and the new one", len(jobs), err)
-	}
-}
-
-// A copy made by other means does not record when; Restore uses its newest job.
-func TestRestore_OfACopyWithoutATimeSkipsFromTheNewestJob(t *testing.T) {
-	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
-	defer closeStore(t, s)
-	job := newJob(s, addOwner(t, s), `{}`)
-	job.Job.InsertedAt = now.Add(-time.Hour)
-	insert(t, s, job)
-	var result RestoreResult
-	err := s.write(t.Context(), func(tx *tx) error { return skipNumbers(tx.conn, now, &result) })
-	// 3,601 s at 100,000 a second, rounded up to a whole million.
-	if err != nil || result.LastJob != 1 || result.NextJob != 361_000_000 || !result.At.Equal(now.Add(-time.Hour)) {
-		t.Errorf("skipping numbers returned %+v, %v", result, err)
-	}
-}
-
 func TestRestore_RefusesADamagedBackupAndLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "p.db"), filepath.Join(dir, "backup.db")
@@ -178,7 +119,7 @@ func TestRestore_RefusesADamagedBackupAndLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := filepath.Join(dir, "restored.db")
-	if _, err := Restore(t.Context(), backup, restored); err == nil {
+	if _, err := Restore(t.Context(), backup, restored, 0); err == nil {
 		t.Error("a damaged backup was restored")
 	}
 	if _, err := os.Stat(restored); err == nil {

@@ -213,6 +213,7 @@ func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error
 		if err != nil {
 			return fmt.Errorf("storing the last job number: %w", err)
 		}
+		t.lastJob = max(t.lastJob, lastJob)
 		return nil
 	})
 }

@@ -16,7 +16,7 @@ func checkFiles(path string) error {
 	if err != nil {
 		return fmt.Errorf("looking for the directory of %s: %w", path, err)
 	}
-	for _, file := range [...]string{dir, path, path + "-wal", path + "-shm", path + ".lock"} {
+	for _, file := range [...]string{dir, path, path + "-wal", path + "-shm", path + ".lock", path + ".numbers"} {
 		info, err := os.Stat(file)
 		if err != nil {
 			continue // missing, or SQLite reports the error

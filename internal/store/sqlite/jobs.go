@@ -71,6 +71,7 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
 	j.Number, j.Revision = t.conn.LastInsertRowID(), 1
+	t.lastJob = max(t.lastJob, j.Number)
 	if err := t.tag(jobTags, j.Owner.Number, j.Number, args.tags); err != nil {
 		return err
 	}

@@ -129,9 +129,14 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if err := s.pools.open(s.path); err != nil {
 		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
 	}
+	numbers, err := numbersOf(s.path, conn)
+	if err != nil {
+		return errors.Join(err, s.pools.close(), conn.Close())
+	}
 	background, stop := context.WithCancel(context.Background())
 	s.life, s.stop = background, stop
 	s.writer = newWriter(s, conn)
+	s.writer.numbers = numbers
 	s.done.Go(s.writer.loop)
 	if err := s.begin(ctx, opts.Exclusive); err != nil {
 		return errors.Join(err, s.Close())

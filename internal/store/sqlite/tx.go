@@ -25,6 +25,7 @@ type tx struct {
 	refs       []store.QueueKey    // stored queue items, for the subscriber after the commit
 	wakes      []store.LimitWake   // lines to be planned, for the subscriber
 	released   bool                // jobs have ended for which others wait
+	lastJob    int64               // the highest number of a stored job; see numbers
 	wrote      bool                // the write under way has changed a row
 	used       map[int64]store.Use // changes of accounts' usage, applied after the commit
 }

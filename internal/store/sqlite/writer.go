@@ -29,6 +29,8 @@ type writer struct {
 	conn  *sqlite.Conn
 	queue chan *write
 
+	numbers numbers // used by loop only
+
 	busyTimeout time.Duration // busyTimeout, except in tests
 
 	commits atomic.Int64 // number of transactions so far
@@ -193,6 +195,9 @@ func (w *writer) transact(group []*write) (notice store.Notice, err error) {
 		} else if err != nil {
 			return notice, err
 		}
+	}
+	if err := w.numbers.cover(t.lastJob); err != nil {
+		return notice, err
 	}
 	return store.Notice{Items: t.refs, Limits: t.wakes, Released: t.released}, nil
 }
