@@ -16,6 +16,7 @@ var Least = map[string]identity.Role{
 	"service.InvokeRun":                  identity.RoleEditor,
 	"service.NotifyAll":                  identity.RoleEditor,
 	"service.NotifyRun":                  identity.RoleEditor,
+	"service.FindHook":                   identity.RoleViewer,
 	"service.WaitRun":                    identity.RoleEditor,
 	"service.TimeOutWait":                identity.RoleEditor,
 	"service.ArchiveRun":                 identity.RoleEditor,

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 )
@@ -15,6 +17,12 @@ import (
 // or a NotFound fault. The caller must not modify it.
 func (a *Authenticator) Account(ctx context.Context, number int64) (*identity.Account, error) {
 	return a.accounts.get(number, a.Now(), func() (*identity.Account, error) { return a.Store.AccountOf(ctx, number) })
+}
+
+// AccountWithID returns an account that is not deleted by its ID, as it is stored, or a
+// NotFound fault.
+func (a *Authenticator) AccountWithID(ctx context.Context, id uuid.UUID) (*identity.Account, error) {
+	return a.Store.AccountWithID(ctx, id)
 }
 
 // CurrentAccount returns an account by its number, as it is stored, or a NotFound

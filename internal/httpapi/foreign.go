@@ -1,17 +1,20 @@
 package httpapi
 
 import (
+	"crypto/sha256"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 // Foreign is another system's API, which is served beside this one: with the same keys,
@@ -30,6 +33,10 @@ type ForeignRoute struct {
 	// Admin: the key needs the scope admin; else read for GET and jobs for others. Reads:
 	// read is enough whatever the method is.
 	Admin, Reads bool
+	// Owner is set for a call without a key, whose address is a secret. It returns whose
+	// the call is and the secret, or why there is nothing at that address. It must read
+	// little: anyone may call.
+	Owner func(*http.Request) (owner job.Owner, secret string, err error)
 	// Serve responds to the call; nil if there is no such call.
 	Serve func(*ForeignCall) error
 }
@@ -105,6 +112,12 @@ func (s *Server) serveForeign(found ForeignRoute, c *call) error {
 		}
 		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: "there is no call " + c.r.Method + " at this path"}
 	}
+	if found.Owner != nil {
+		if err := s.admitStranger(found, c); err != nil {
+			return err
+		}
+		return found.Serve(&ForeignCall{ResponseWriter: c, Request: c.r, Owner: c.owner, server: s, call: c})
+	}
 	r := route{path: found.Name, access: forJobs}
 	switch {
 	case found.Admin:
@@ -124,6 +137,35 @@ func (s *Server) serveForeign(found ForeignRoute, c *call) error {
 	}
 	s.trace(r, c)
 	return found.Serve(&ForeignCall{ResponseWriter: c, Request: c.r, Owner: c.owner, server: s, call: c})
+}
+
+// secretRate is how many calls a second are accepted at one secret address.
+const secretRate = quota.Rate(10)
+
+// admitStranger lets a call without a key through if its address is a secret of an
+// account. A call that is refused counts against the rate of its network.
+func (s *Server) admitStranger(found ForeignRoute, c *call) error {
+	if err := s.Rates.Address(c.Header(), c.r); err != nil {
+		return err
+	}
+	owner, secret, err := found.Owner(c.r)
+	if err != nil {
+		return err
+	}
+	c.owner = owner
+	if err := s.suspended(c.r.Context(), c.owner.Number); err != nil {
+		s.Metrics.Refused("suspended")
+		return fault.New(fault.Forbidden, "nothing is served at this address at the moment")
+	}
+	if count := s.reports.Take(sha256.Sum256([]byte(secret)), secretRate, 0, 1, time.Now()); !count.Allowed {
+		s.Metrics.Refused("secret_address_rate")
+		return &fault.Error{
+			Code: fault.TooMany, Message: "too many calls per second of this address; try again after Retry-After seconds",
+			RetryAfter: max(count.Wait, time.Millisecond),
+		}
+	}
+	s.Rates.ReturnAddress(c.Header(), c.r)
+	return edge.Authenticated(c.r, c.owner.Number, true)
 }
 
 // failForeign responds to a call that failed.

@@ -130,7 +130,7 @@ func appendStep(b []byte, s *workflow.Step) []byte {
 	b = appendInstant(append(b, `,"inserted_at":`...), s.CreatedAt)
 	b = appendInstant(append(b, `,"due_at":`...), s.DueAt)
 	b = strconv.AppendBool(append(b, `,"settled":`...), s.Settled)
-	b = appendTextOrNull(append(b, `,"waits_for":`...), s.WaitsFor)
+	b = appendTextOrNull(append(b, `,"waits_for":`...), s.ShownWait())
 	return append(appendUUID(append(b, `,"job":`...), s.Message), '}')
 }
 

@@ -67,7 +67,7 @@ type Server struct {
 	mux     *http.ServeMux
 	parsing chan struct{} // has one for each large body that is being parsed
 	guesses guesses
-	reports *quota.Meter[job.TokenHash] // of targets, by attempt
+	reports *quota.Meter[job.TokenHash] // of targets, by attempt; of strangers, by secret address
 	site    *docsite.Site
 
 	complaints edge.Complaints

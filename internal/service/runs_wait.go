@@ -39,7 +39,7 @@ func (s *Service) WaitRun(ctx context.Context, owner job.Owner, wait *workflow.S
 	if err != nil {
 		return Appended{}, err
 	}
-	w := &store.RunWrite{Account: owner.Number, Runs: []string{wait.Run}, Keys: keysFor(&done), Events: []string{wait.WaitsFor}, Size: len(wait.Body)}
+	w := &store.RunWrite{Account: owner.Number, Runs: []string{wait.Run}, Keys: keysFor(&done), Events: []string{wait.WaitsFor}, TakesKept: true, Size: len(wait.Body)}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		one, place, settled := *wait, 0, []workflow.Key(nil)
 		for _, notice := range m.Waiting {
@@ -320,12 +320,19 @@ func (s *Service) NotifyRun(ctx context.Context, owner job.Owner, id, event stri
 	if !workflow.ValidID(id) {
 		return EndedWait{}, fault.NoSuch("workflow run")
 	}
+	return s.notifyRun(ctx, owner, id, &workflow.Step{WaitsFor: event, Body: data})
+}
+
+// notifyRun ends the first wait of a run for an event, or keeps the event: WaitsFor, Type
+// and Body say which one it is.
+func (s *Service) notifyRun(ctx context.Context, owner job.Owner, id string, event *workflow.Step) (EndedWait, error) {
+	full := s.admitGrowth(ctx, owner, len(event.Body))
 	for {
-		waiting, err := s.waitOrKeep(ctx, owner, id, event, data)
+		waiting, err := s.waitOrKeep(ctx, owner, id, event, full)
 		if err != nil || waiting == nil {
 			return EndedWait{}, err
 		}
-		ended, err := s.endWaits(ctx, owner, []*workflow.Step{waiting}, func(w *workflow.Step) *workflow.Step { return waitEnd(w, waitResult(w, data, false)) })
+		ended, err := s.endWaits(ctx, owner, []*workflow.Step{waiting}, func(w *workflow.Step) *workflow.Step { return waitEnd(w, waitResult(w, event.Body, false)) })
 		if err != nil {
 			return EndedWait{}, err
 		}
@@ -337,9 +344,9 @@ func (s *Service) NotifyRun(ctx context.Context, owner job.Owner, id, event stri
 }
 
 // waitOrKeep returns the run's first wait for an event; if there is none, it keeps the
-// event and returns nil.
-func (s *Service) waitOrKeep(ctx context.Context, owner job.Owner, id, event string, data []byte) (waiting *workflow.Step, err error) {
-	w := &store.RunWrite{Account: owner.Number, Runs: []string{id}, Events: []string{event}, Size: len(data)}
+// event and returns nil. full is why nothing can be kept; nil if it can.
+func (s *Service) waitOrKeep(ctx context.Context, owner job.Owner, id string, event *workflow.Step, full error) (waiting *workflow.Step, err error) {
+	w := &store.RunWrite{Account: owner.Number, Runs: []string{id}, Events: []string{event.WaitsFor}, Size: len(event.Body)}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		run := m.Runs[id]
 		if run == nil {
@@ -359,11 +366,15 @@ func (s *Service) waitOrKeep(ctx context.Context, owner job.Owner, id, event str
 				kept++
 			}
 		}
-		notice := &workflow.Step{Kind: workflow.Notice, Name: "notice", WaitsFor: event, Body: data, Concurrent: 1, CreatedAt: m.Now}
-		if err := workflow.Keep(run, notice, kept); err != nil {
+		if full != nil {
+			return nil, full
+		}
+		notice := *event
+		notice.Kind, notice.Name, notice.Concurrent, notice.CreatedAt = workflow.Notice, "notice", 1, m.Now
+		if err := workflow.Keep(run, &notice, kept); err != nil {
 			return nil, err
 		}
-		return &store.RunChanges{Changed: []*workflow.Run{run}, Steps: []*workflow.Step{notice}}, nil
+		return &store.RunChanges{Changed: []*workflow.Run{run}, Steps: []*workflow.Step{&notice}}, nil
 	}
 	_, err = s.applyRuns(ctx, &Batch{}, w)
 	return waiting, err

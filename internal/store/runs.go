@@ -20,7 +20,10 @@ type RunWrite struct {
 	// Keys are the records of steps that Decide needs.
 	Keys []workflow.Key
 	// Events are the events that the runs may wait for, or that were kept for them.
-	Events []string
+	// TakesKept: Decide uses up what was kept, so it needs the first with its body, and no
+	// others.
+	Events    []string
+	TakesKept bool
 	// Jobs are the jobs that Decide chooses from. They have no idempotency keys.
 	Jobs []NewJob
 	// Size is approximately how many bytes the steps have.
@@ -38,7 +41,8 @@ type RunSnapshot struct {
 	Now   time.Time
 	Runs  map[string]*workflow.Run
 	Steps map[workflow.Key]*workflow.Step // without their bodies
-	// Waiting are the records of the runs that wait for the Events, or keep them.
+	// Waiting are the records of the runs that wait for the Events, then those that keep
+	// them, which have no bodies but with TakesKept.
 	Waiting []*workflow.Step
 	// Live is how many runs are under way, up to workflow.MaxLive; only with Creates.
 	Live int
@@ -135,6 +139,9 @@ type Runs interface {
 	// RunWaiting returns up to limit records of the account that wait for an event, or keep
 	// it, behind a position of a run, in order of both.
 	RunWaiting(ctx context.Context, account int64, event, run string, after, limit int) ([]*workflow.Step, error)
+	// RunHooks returns up to limit records of an account's steps that have made a webhook
+	// whose calls are an event, latest first, without their bodies.
+	RunHooks(ctx context.Context, account int64, event string, limit int) ([]*workflow.Step, error)
 	// RunsUntold returns up to limit runs of all accounts behind an account's run, in that
 	// order, of whose ends the runs don't know that wait for them; without results.
 	RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error)

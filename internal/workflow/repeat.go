@@ -63,6 +63,7 @@ func Repeat(r *Run, steps []*Step, live int) error {
 			return err
 		}
 		if s.Settled {
+			s.Settled = s.Kind != Result || s.WaitsFor == "" // webhooks are called in the new run
 			continue
 		}
 		if open++; open == 1 {

@@ -23,6 +23,9 @@ const (
 	// its data.
 	MaxEvent      = 255
 	MaxEventBytes = MaxStepBytes / 2
+	// MinSecret is the least length of the event of a webhook, in bytes: whoever knows it
+	// can call the webhook.
+	MinSecret = 16
 	// MaxStepBytes bounds the body of a step, MaxRunBytes those of a run together.
 	MaxStepBytes = 1 << 20
 	MaxRunBytes  = 16 << 20
@@ -181,11 +184,27 @@ type Step struct {
 	DueAt     time.Time // when the message is due
 	// Settled: what the message was to do is done.
 	Settled bool
-	// WaitsFor is the event of a Wait or a Notice, or the run of an Invoke; "" for others.
+	// WaitsFor is the event of a Wait or a Notice, or the run of an Invoke. A Result that
+	// has made a webhook has the event that a call of it is. "" for others.
 	WaitsFor string
 	// Reserved: the record is the short end of a wait, for which a run always has space.
 	// It is not stored.
 	Reserved bool
+}
+
+// The types of the steps that make a webhook and wait for its calls.
+const (
+	CreatesWebhook = "CreateWebhook"
+	AwaitsWebhook  = "WaitForWebhook"
+)
+
+// ShownWait returns WaitsFor as clients see it: not the event of a webhook, since whoever
+// knows that can call it.
+func (s *Step) ShownWait() string {
+	if s.Kind == Result || s.Type == AwaitsWebhook {
+		return ""
+	}
+	return s.WaitsFor
 }
 
 // Key identifies a step's record within its run: a second one with the same key is a

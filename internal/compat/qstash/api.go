@@ -102,9 +102,12 @@ var routes = []route{
 	{path: "keys/rotate", admin: true, methods: map[string]handler{"POST": (*call).rotateKeys}},
 }
 
+// hooks is the path of webhooks, which are called without a key.
+var hooks = route{path: "workflows/hooks/{}/{}/{}"}
+
 // Names are the names of the calls, for metrics.
 func Names() []string {
-	names := []string{Prefix}
+	names := []string{Prefix, Prefix + hooks.path}
 	for _, r := range routes {
 		names = append(names, Prefix+r.path)
 	}
@@ -113,11 +116,14 @@ func Names() []string {
 
 // Find implements httpapi.Foreign.
 func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
+	path := strings.TrimPrefix(r.URL.EscapedPath(), Prefix)
+	if values, ok := hooks.match(path); ok { // credentials there are for the webhook's run
+		return a.hook(values)
+	}
 	a.authorize(r)
 	if strings.HasPrefix(r.URL.Path, LLMPrefix) {
 		return httpapi.ForeignRoute{Name: Prefix, Serve: func(*httpapi.ForeignCall) error { return noProvider(providers["llm"]) }}
 	}
-	path := strings.TrimPrefix(r.URL.EscapedPath(), Prefix)
 	for _, route := range routes {
 		values, ok := route.match(path)
 		if !ok {

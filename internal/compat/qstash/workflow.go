@@ -187,6 +187,11 @@ func (c *call) step(m *message) (*service.RunStep, error) {
 	step := &workflow.Step{Kind: workflow.Result, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name, Type: sent.Type, Body: m.body}
 	if sent.StepID == 0 {
 		step.Kind, step.Number = workflow.Plan, sent.Target
+	} else if sent.Type == workflow.CreatesWebhook {
+		var err error
+		if step.WaitsFor, err = webhookEvent(sent.Out); err != nil {
+			return nil, err
+		}
 	}
 	if err := checkStep(step); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ var methods = map[string]bool{
 	"AccountSuspend":     true,
 	"AccountTokenKeys":   true,
 	"AccountUse":         true,
+	"AccountWithID":      true,
 	"AccountsAdopt":      true,
 	"AccountsBlocked":    true,
 	"AlertAccounts":      true,
@@ -171,6 +172,7 @@ var methods = map[string]bool{
 	"RunApply":           true,
 	"RunCopy":            true,
 	"RunGet":             true,
+	"RunHooks":           true,
 	"RunJobs":            true,
 	"RunMessage":         true,
 	"RunPage":            true,
@@ -325,6 +327,13 @@ func (s *Store) AccountTokenKeys(ctx context.Context, a int64, b string, c strin
 func (s *Store) AccountUse(ctx context.Context, a int64, b int64) (store.Use, error) {
 	return get(ctx, s, "AccountUse", func() (store.Use, error) {
 		return s.Store.AccountUse(ctx, a, b)
+	})
+}
+
+// AccountWithID implements store.Store.
+func (s *Store) AccountWithID(ctx context.Context, a uuid.UUID) (*identity.Account, error) {
+	return get(ctx, s, "AccountWithID", func() (*identity.Account, error) {
+		return s.Store.AccountWithID(ctx, a)
 	})
 }
 
@@ -1291,6 +1300,13 @@ func (s *Store) RunCopy(ctx context.Context, a *workflow.Run, b []*workflow.Step
 func (s *Store) RunGet(ctx context.Context, a int64, b string) (*workflow.Run, error) {
 	return get(ctx, s, "RunGet", func() (*workflow.Run, error) {
 		return s.Store.RunGet(ctx, a, b)
+	})
+}
+
+// RunHooks implements store.Store.
+func (s *Store) RunHooks(ctx context.Context, a int64, b string, c int) ([]*workflow.Step, error) {
+	return get(ctx, s, "RunHooks", func() ([]*workflow.Step, error) {
+		return s.Store.RunHooks(ctx, a, b, c)
 	})
 }
 

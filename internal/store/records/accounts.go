@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 )
@@ -156,6 +158,11 @@ func (r *Records) AccountGet(ctx context.Context, email string) (*identity.Accou
 // AccountOf implements store.Accounts.
 func (r *Records) AccountOf(ctx context.Context, number int64) (*identity.Account, error) {
 	return r.accountWhere(ctx, `a.number = $1`, number)
+}
+
+// AccountWithID implements store.Accounts.
+func (r *Records) AccountWithID(ctx context.Context, id uuid.UUID) (*identity.Account, error) {
+	return r.accountWhere(ctx, `a.id = $1 AND a.deleted_at IS NULL`, id)
 }
 
 // AccountList implements store.Accounts.

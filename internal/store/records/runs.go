@@ -121,10 +121,7 @@ func ReadRuns(t Tx, w *store.RunWrite) (*store.RunSnapshot, error) {
 		m.Steps[s.Key()] = s
 	}
 	if len(w.Events) > 0 {
-		err := t.Run(steps.Select(&m.Waiting, nil,
-			`WHERE account = $1 AND waits_for = ANY($2) AND run = ANY($3) AND settled = 0 ORDER BY position LIMIT $4`,
-			w.Account, w.Events, w.Runs, maxWaiting))
-		if err != nil {
+		if err := readWaiting(t, w, m); err != nil {
 			return nil, err
 		}
 	}
@@ -132,9 +129,28 @@ func ReadRuns(t Tx, w *store.RunWrite) (*store.RunSnapshot, error) {
 	return m, nil
 }
 
-// maxWaiting is how many records are read that wait for events, or keep them: enough to
-// see that no more are kept.
-const maxWaiting = workflow.MaxKept + 1
+// maxWaiting is how many records are read that wait for events: some, of which the first
+// counts. maxKept is how many are read that keep them: enough to see that no more are kept.
+const (
+	maxWaiting = 10
+	maxKept    = workflow.MaxKept + 1
+)
+
+// readWaiting reads the records that wait for the events of a change, or keep them. What is
+// kept may have megabytes: bodies of it are read only if they are taken.
+func readWaiting(t Tx, w *store.RunWrite, m *store.RunSnapshot) error {
+	const where = `WHERE account = $1 AND waits_for = ANY($2) AND run = ANY($3) AND kind = $4 AND settled = 0 ORDER BY position LIMIT $5`
+	table, most := stepHeads, maxKept
+	if w.TakesKept {
+		table, most = &steps, 1
+	}
+	var kept []*workflow.Step
+	err := t.Run(
+		steps.Select(&m.Waiting, nil, where, w.Account, w.Events, w.Runs, int64(workflow.Wait), maxWaiting),
+		table.Select(&kept, nil, where, w.Account, w.Events, w.Runs, int64(workflow.Notice), most))
+	m.Waiting = append(m.Waiting, kept...)
+	return err
+}
 
 // stepsKeyed returns the queries that read the records with some keys.
 func stepsKeyed(into *[]*workflow.Step, account int64, keys []workflow.Key) []Query {
@@ -338,8 +354,15 @@ func (r *Records) RunJobs(ctx context.Context, account int64, id string, after, 
 // RunWaiting implements store.Runs.
 func (r *Records) RunWaiting(ctx context.Context, account int64, event, run string, after, limit int) ([]*workflow.Step, error) {
 	return read(ctx, r, Pages, &steps,
-		`WHERE account = $1 AND waits_for = $2 AND settled = 0 AND (run, position) > ($3, $4) ORDER BY run, position LIMIT $5`,
-		account, event, run, after, limit)
+		`WHERE account = $1 AND waits_for = $2 AND settled = 0 AND kind <> $6 AND (run, position) > ($3, $4) ORDER BY run, position LIMIT $5`,
+		account, event, run, after, limit, int64(workflow.Result))
+}
+
+// RunHooks implements store.Runs.
+func (r *Records) RunHooks(ctx context.Context, account int64, event string, limit int) ([]*workflow.Step, error) {
+	return read(ctx, r, Single, stepHeads,
+		`WHERE account = $1 AND waits_for = $2 AND settled = 0 AND kind = $3 ORDER BY created_at DESC, run LIMIT $4`,
+		account, event, int64(workflow.Result), limit)
 }
 
 // RunsUntold implements store.Runs.

@@ -23,6 +23,7 @@ var workflowTests = group{
 	"AreCopied":        runsCopied,
 	"EndWithCallbacks": runsCallback,
 	"Wait":             runsWait,
+	"HaveWebhooks":     runsHooks,
 	"TellInvokers":     runsTell,
 }
 
@@ -316,8 +317,9 @@ func runsWait(w *world) {
 			w.Errorf("waiting: %q, want %q", got, want)
 		}
 	}
+	takes := false
 	snapshot := func(owner job.Owner, events ...string) (got string) {
-		_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{"wfr_a"}, Events: events, Accept: accepted,
+		_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{"wfr_a"}, Events: events, TakesKept: takes, Accept: accepted,
 			Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
 				got = ""
 				for _, s := range m.Waiting {
@@ -328,8 +330,13 @@ func runsWait(w *world) {
 		w.ok("RunApply", err)
 		return got
 	}
-	if got := snapshot(w.owner, "paid", "sent"); got != "wfr_a:1:"+mine+" wfr_a:2:two wfr_a:3:kept " {
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Number: 1, Name: "notice", Concurrent: 1, Body: []byte("more"), WaitsFor: "sent"})
+	if got := snapshot(w.owner, "paid", "sent"); got != "wfr_a:1:"+mine+" wfr_a:2:two wfr_a:3: wfr_a:4: " {
 		w.Errorf("the snapshot has %q", got)
+	}
+	takes = true
+	if got := snapshot(w.owner, "paid", "sent"); got != "wfr_a:1:"+mine+" wfr_a:2:two wfr_a:3:kept " {
+		w.Errorf("the snapshot for what takes an event has %q", got)
 	}
 	if got := snapshot(w.other, "sent"); got != "" {
 		w.Errorf("the other account's snapshot has %q", got)
@@ -338,6 +345,31 @@ func runsWait(w *world) {
 	if got := w.waitingFor(w.owner, "paid", "", -1, 10); got != "wfr_a:1:"+mine+" wfr_b:1:"+mine+" " {
 		w.Errorf("after the end of a wait: %q", got)
 	}
+}
+
+func runsHooks(w *world) {
+	for _, owner := range []job.Owner{w.owner, w.other} { // with the same ids and events
+		w.startRun(owner, "wfr_a")
+		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "hook", Body: []byte("out"), WaitsFor: "evt"})
+		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 1, Name: "wait", Body: []byte("wait"), WaitsFor: "evt"})
+	}
+	found, err := w.s.RunHooks(w.ctx, w.owner.Number, "evt", 10)
+	w.ok("RunHooks", err)
+	if len(found) != 1 || found[0].Account != w.owner.Number || found[0].Run != "wfr_a" || found[0].Number != 1 || found[0].Body != nil {
+		w.Errorf("the webhooks are %+v", found)
+	}
+	if found, err = w.s.RunHooks(w.ctx, w.owner.Number, "ev", 10); err != nil || len(found) > 0 {
+		w.Errorf("of another event: %+v, %v", found, err)
+	}
+	if got, want := w.waitingFor(w.owner, "evt", "", -1, 10), "wfr_a:2:wait "; got != want {
+		w.Errorf("what waits for the calls: %q, want %q", got, want)
+	}
+	a, err := w.s.AccountWithID(w.ctx, w.owner.ID)
+	if w.ok("AccountWithID", err); a.Number != w.owner.Number {
+		w.Errorf("the account is %d, want %d", a.Number, w.owner.Number)
+	}
+	_, err = w.s.AccountWithID(w.ctx, uuid.New())
+	w.wantCode("AccountWithID of none", err, fault.NotFound)
 }
 
 func runsTell(w *world) {

@@ -14,6 +14,9 @@ const done = (context, name) => {
 };
 /** ended has what runs ended with, by id: {result}, or {failure} as the failure function got it. */
 export const ended = new Map();
+/** hooks are the addresses of webhooks by run. */
+export const hooks = new Map();
+const failed = new Set(); // the webhooks of runs that have failed once
 
 let third, closed; // the addresses of the third party, and of one that is closed
 
@@ -119,6 +122,27 @@ Object.assign(workflows, {
     ]);
     return both;
   },
+  hooked: async (context) => {
+    const webhook = await context.createWebhook('hook');
+    await context.run('hand out', () => void hooks.set(context.workflowRunId, webhook.webhookUrl));
+    const seen = [];
+    for (let i = 0; i < context.requestPayload.calls; i++) {
+      const {timeout, request} = await context.waitForWebhook(`call ${i}`, webhook, context.requestPayload.timeout ?? '1d');
+      seen.push(timeout ? 'timeout' : {url: request.url, method: request.method, headers: Object.fromEntries(request.headers), body: await request.text()});
+      await context.run(`between ${i}`, () => done(context, `between ${i}`));
+      if (context.requestPayload.fails && !failed.has(webhook.eventId)) {
+        failed.add(webhook.eventId);
+        throw new WorkflowNonRetryableError('once');
+      }
+    }
+    return {seen, webhook};
+  },
+  hookedByCall: async (context) => {
+    const webhook = await context.createWebhook('hook');
+    const call = await context.call('third', {url: `${third}/hook`, method: 'POST', body: {to: webhook.webhookUrl}});
+    const {request} = await context.waitForWebhook('wait', webhook, '1d');
+    return {status: call.status, got: await request.json(), same: request.url === webhook.webhookUrl};
+  },
   notifying: async (context) => {
     const {event, to} = context.requestPayload;
     return context.notify('tell', event, {from: 'notifying'}, to);
@@ -187,6 +211,10 @@ export async function thirdParty() {
     const parts = [];
     for await (const part of incoming) parts.push(part);
     got.push({url: incoming.url, method: incoming.method, headers: incoming.headers, body: Buffer.concat(parts).toString()});
+    if (incoming.url === '/hook') {
+      const {status} = await fetch(JSON.parse(got.at(-1).body).to, {method: 'POST', body: JSON.stringify({from: 'third', text: 'größe'})});
+      return response.writeHead(status).end();
+    }
     if (incoming.url === '/bad') return response.writeHead(500, {'content-type': 'text/plain'}).end('schlecht');
     response.writeHead(200, {'content-type': 'application/json'}).end(JSON.stringify({echo: JSON.parse(got.at(-1).body), text: 'größe'}));
   });
