@@ -20,6 +20,7 @@ var Least = map[string]identity.Role{
 	"service.WaitRun":                    identity.RoleEditor,
 	"service.TimeOutWait":                identity.RoleEditor,
 	"service.ArchiveRun":                 identity.RoleEditor,
+	"service.RetryReport":                identity.RoleEditor,
 	"service.RepeatRun":                  identity.RoleEditor,
 	"service.FindRuns":                   identity.RoleViewer,
 	"service.Waiters":                    identity.RoleViewer,

@@ -10,14 +10,46 @@ import (
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
-// OutcomesOf returns what changes mean to alerts: the end of a job, points that a
-// schedule has passed over, and the end of a schedule.
-func OutcomesOf(c *store.Changes) []store.AlertOutcome {
+// Record adds to changes what they mean to alerts: the end of a job or of the workflow run
+// that it belongs to, points that a schedule has passed over, and the end of a schedule.
+func Record(c *store.Changes) {
 	if c == nil || c.Job == nil {
-		return nil
+		return
 	}
+	if run, step := job.RunOf(c.Job.Args); run != "" {
+		recordRun(c, run, step)
+		return
+	}
+	c.Outcomes = append(c.Outcomes, outcomesOf(c)...)
+}
+
+// recordRun adds what the end of a message of a workflow run means. The message itself is
+// not an outcome: a step that succeeds is not the success of the run, and the report of a
+// failure is not the end of the failures, but counts if it can't be made.
+func recordRun(c *store.Changes, run, step string) {
+	report := step == workflow.FailureText && c.Job.State == job.Discarded
+	if _, ok := store.RunEndOf(c); !ok && !report {
+		return
+	}
+	detail := attempted(c)
+	if detail.Name == "" {
+		detail.Name = "workflow run " + run
+	}
+	if report {
+		c.Outcomes = append(c.Outcomes, outcome(c.Job, store.AlertFailed, detail))
+		return
+	}
+	failed := detail
+	if failed.Error == nil {
+		failed.Error = &notify.Error{Kind: string(job.KindAnswer), Message: workflow.Stuck}
+	}
+	c.RunOutcome = &store.RunOutcome{AlertOutcome: outcome(c.Job, store.AlertSucceeded, detail), Failed: outcome(c.Job, store.AlertFailed, failed).Detail}
+}
+
+func outcomesOf(c *store.Changes) []store.AlertOutcome {
 	var outcomes []store.AlertOutcome
 	switch c.Job.State {
 	case job.Completed:

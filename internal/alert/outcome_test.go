@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-func TestOutcomesOf_DescribesTheLastAttempt(t *testing.T) {
+func TestRecord_DescribesTheLastAttempt(t *testing.T) {
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	name := "nightly"
 	discarded := &job.Job{Number: 5, State: job.Discarded, DiscardedAt: at, Name: &name, Args: rawjson.Value(`{"url":"https://x/?a=1","tags":["a","b"],"headers":{"k":"hush"},"body":"hush"}`)}
@@ -46,7 +46,8 @@ func TestOutcomesOf_DescribesTheLastAttempt(t *testing.T) {
 		"a next without points": {&store.Changes{Job: retryable, Next: &store.NewJob{Logs: log("other", `{}`)}}, ""},
 	} {
 		var got []string
-		for _, o := range OutcomesOf(c.changes) {
+		Record(c.changes)
+		for _, o := range c.changes.Outcomes {
 			got = append(got, fmt.Sprintf("%d %d [%s] %s", o.Kind, o.Job, o.Tags, o.Detail))
 			if o.Kind != store.AlertSkipped && !o.At.Equal(at) {
 				t.Errorf("%s: at %v", what, o.At)

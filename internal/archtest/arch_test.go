@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"docs":                      {},
 	"internal/access":           {"internal/fault", "internal/identity"},
 	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store", "internal/workflow"},
-	"internal/alert":            {"internal/fault", "internal/job", "internal/mailaddress", "internal/notify", "internal/rawjson", "internal/store"},
+	"internal/alert":            {"internal/fault", "internal/job", "internal/mailaddress", "internal/notify", "internal/rawjson", "internal/store", "internal/workflow"},
 	"internal/alert/consent":    {"internal/fault", "internal/identity", "internal/job", "internal/mailaddress", "internal/notify", "internal/store"},
 	"internal/alert/watch":      {"internal/alert", "internal/fault", "internal/job", "internal/store"},
 	"internal/app":              {"*"},

@@ -29,6 +29,7 @@ const usedEvery = 30 * time.Second
 // Store is what an Authenticator needs of a store.
 type Store interface {
 	store.Accounts
+	store.AccountIDs
 	store.SigningKeys
 }
 

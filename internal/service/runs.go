@@ -66,17 +66,20 @@ func (s *Service) readRunJobs(ctx context.Context, owner job.Owner, bodies []raw
 			return nil, b.results[i].Err
 		}
 	}
-	if s.Quotas != nil {
-		limits, caps, err := s.admit(ctx, owner.Number)
-		if err != nil {
-			return nil, err
-		}
-		b.limits = limits
-		for i := range b.jobs {
-			b.jobs[i].Caps = caps
-		}
+	return b, s.admitRunJobs(ctx, owner, b)
+}
+
+// admitRunJobs sets the limits that the jobs of a change of runs must keep.
+func (s *Service) admitRunJobs(ctx context.Context, owner job.Owner, b *Batch) error {
+	if s.Quotas == nil {
+		return nil
 	}
-	return b, nil
+	limits, caps, err := s.admit(ctx, owner.Number)
+	b.limits = limits
+	for i := range b.jobs {
+		b.jobs[i].Caps = caps
+	}
+	return err
 }
 
 // applyRuns carries out a change of runs whose jobs were checked.

@@ -9,6 +9,12 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 )
 
+// AccountIDs finds accounts by what strangers know of them.
+type AccountIDs interface {
+	// AccountWithID returns the account with an ID that is not deleted, or a NotFound fault.
+	AccountWithID(ctx context.Context, id uuid.UUID) (*identity.Account, error)
+}
+
 // Accounts stores accounts, their keys and secrets.
 type Accounts interface {
 	// AccountInsert stores an account with its secrets and sets its number. It
@@ -18,8 +24,6 @@ type Accounts interface {
 	AccountGet(ctx context.Context, email string) (*identity.Account, error)
 	// AccountOf returns the account with a number, or a NotFound fault.
 	AccountOf(ctx context.Context, number int64) (*identity.Account, error)
-	// AccountWithID returns the account with an ID that is not deleted, or a NotFound fault.
-	AccountWithID(ctx context.Context, id uuid.UUID) (*identity.Account, error)
 	// AccountList returns all accounts in order of creation, including deleted
 	// ones. It is not bounded.
 	AccountList(ctx context.Context) ([]*identity.Account, error)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
@@ -72,6 +73,14 @@ type RunEnd struct {
 	Job   uuid.UUID
 	// Failure is the job that reports the failure; uuid.Nil if there is none.
 	Failure uuid.UUID
+	Outcome *RunOutcome // nil if nobody wants to know
+}
+
+// RunOutcome is what the tracker of alerts learns if the end of a job turns out to be that
+// of its workflow run.
+type RunOutcome struct {
+	AlertOutcome               // of a run that has succeeded
+	Failed       rawjson.Value // Detail for one that has failed
 }
 
 // RunEndOf returns what changes mean for the run that the job belongs to; ok is false if
@@ -86,7 +95,7 @@ func RunEndOf(c *Changes) (end RunEnd, ok bool) {
 	if !ok || run == "" || m.Failure || m.Kind == workflow.Wait {
 		return RunEnd{}, false
 	}
-	end = RunEnd{Account: j.Owner.Number, Run: run, At: EndedAt(j), Job: j.ID, Counted: !m.Callback && m.Kind != workflow.Call}
+	end = RunEnd{Outcome: c.RunOutcome, Account: j.Owner.Number, Run: run, At: EndedAt(j), Job: j.ID, Counted: !m.Callback && m.Kind != workflow.Call}
 	switch {
 	case j.State == job.Cancelled:
 		end.State = workflow.Cancelled

@@ -24,6 +24,7 @@ type Store interface {
 	Queue
 	Nodes
 	Accounts
+	AccountIDs
 	Quotas
 	Blocking
 	People
@@ -345,8 +346,10 @@ type Changes struct {
 	RollbackClaim bool
 	Logs          []job.Log
 	Deliveries    []job.Delivery
-	// Outcomes are for the tracker of alerts.
-	Outcomes []AlertOutcome
+	// Outcomes are for the tracker of alerts. RunOutcome is too, if Job belongs to a
+	// workflow run and its end turns out to be the run's.
+	Outcomes   []AlertOutcome
+	RunOutcome *RunOutcome
 	// Next is the schedule's next job.
 	Next *NewJob
 	// Also are further jobs to store. Their keys must be free.

@@ -43,6 +43,9 @@ const (
 	MaxURL = 2048
 )
 
+// Stuck is the error of a run that has nothing under way.
+const Stuck = "the route responded without storing a step or ending the run: is it served by the workflow SDK, and is each step awaited?"
+
 // State is the state of a run.
 type State int
 

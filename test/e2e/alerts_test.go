@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -328,4 +329,40 @@ func TestAlert_EndedSaysWhy(t *testing.T) {
 	if data := receiver.Await(t, 2, soon)[1].JSON(); data.Get("data.reason").Str() != "max_runs" || !data.Get("data.error").IsNull() {
 		t.Errorf("the receiver got %s", data.Raw())
 	}
+}
+
+func TestAlert_TellsOfWorkflowRuns(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["mine"]},"to":[{"webhook":"`+receiver.URL+`"}]}`)
+	trigger := func() string {
+		header := map[string][]string{"Upstash-Label": {"mine"}, "Upstash-Retries": {"0"}}
+		return qstash(t, a, "POST", "/v2/trigger/"+target.URL, `{}`, header).Get("workflowRunId").Str()
+	}
+	state := func(id, want string) {
+		t.Helper()
+		harness.Eventually(t, soon, "the run is "+want, func() bool { return a.Get("/api/runs/"+id).Data().Get("state").Str() == want })
+	}
+	// A response that is no success, whose report succeeds, and one without a next step.
+	target.RespondOnce(harness.Reply(500, "text/plain", "told by the target"))
+	state(trigger(), "failed")
+	harness.Eventually(t, soon, "the failure is reported", func() bool { return len(target.Hits()) == 2 })
+	state(trigger(), "failed")
+	harness.Eventually(t, soon, "the alert", func() bool { return messages(receiver.Hits()) == "failed" })
+	data := receiver.Hits()[0].JSON().Get("data")
+	wantSame(t, "failures", data.Get("failures"), `2`)
+	wantSame(t, "url", data.Get("url"), `"`+target.URL+`"`)
+	if got := data.Get("error.message").Str(); !strings.Contains(got, "without storing a step") {
+		t.Errorf("the error is %q", got)
+	}
+	release := target.Hold(harness.Status(200))
+	id := trigger()
+	harness.Eventually(t, soon, "the route is called", func() bool { return len(target.Hits()) == 4 })
+	if status, text := qstashStatus(t, a, "DELETE", "/v2/workflows/runs/"+id+"?cancel=false", `"done"`, http.Header{}); status != 200 {
+		t.Errorf("ending the run: %d %s", status, text)
+	}
+	release()
+	harness.Eventually(t, soon, "the recovery", func() bool { return messages(receiver.Hits()) == "failed recovered" })
+	state(id, "succeeded")
 }

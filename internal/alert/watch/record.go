@@ -78,7 +78,7 @@ func record(decide store.Decide) store.Decide {
 		if c != nil {
 			// A defect here must not keep the outcome of the job from being stored.
 			_ = fault.Guard(func() error {
-				c.Outcomes = append(c.Outcomes, alert.OutcomesOf(c)...)
+				alert.Record(c)
 				return nil
 			})
 		}

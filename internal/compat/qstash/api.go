@@ -95,6 +95,7 @@ var routes = []route{
 	{path: "workflows/events", methods: map[string]handler{"GET": (*call).listRuns}},
 	{path: "workflows/logs", methods: map[string]handler{"GET": (*call).listRuns}},
 	{path: "workflows/dlq", methods: map[string]handler{"GET": (*call).listFailedRuns, "DELETE": (*call).deleteFailedRuns}},
+	{path: "workflows/dlq/callback/{}", methods: map[string]handler{"POST": (*call).retryReport}},
 	{path: "workflows/dlq/resume", methods: map[string]handler{"POST": (*call).resumeRuns}},
 	{path: "workflows/dlq/restart", methods: map[string]handler{"POST": (*call).restartRuns}},
 	{path: "workflows/runs/{}", methods: map[string]handler{"GET": (*call).getRun, "DELETE": (*call).endRun}},

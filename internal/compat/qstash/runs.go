@@ -559,3 +559,18 @@ func (c *call) repeatRuns(resume bool) error {
 	}
 	return c.write(result)
 }
+
+// retryReport calls the failure function of a failed run again.
+func (c *call) retryReport() error {
+	r, err := c.namedRun(c.Request.Context(), c.values[0])
+	if err == nil && (r == nil || !failedRun(r)) {
+		err = noDead(c.values[0])
+	}
+	if err != nil {
+		return err
+	}
+	if r, err = c.api.Service.RetryReport(c.Request.Context(), c.Owner, r.ID); err != nil {
+		return err
+	}
+	return c.write(triggered{RunID: r.ID, CreatedAt: r.CreatedAt.UnixMilli()})
+}

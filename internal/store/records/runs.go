@@ -198,10 +198,10 @@ func StoreRuns(account int64, c *store.RunChanges) []Query {
 	for _, r := range c.Changed {
 		queries = append(queries, Query{
 			SQL: `UPDATE workflow_runs SET state = $3, ended_at = $4, step_rows = $5, step_bytes = $6, floor = $7, open = $8,
-				waits = $9, wakes_at = $10, result = $11, untold = $12, archived = $13 WHERE account = $1 AND id = $2`,
+				waits = $9, wakes_at = $10, result = $11, untold = $12, archived = $13, failure = $14 WHERE account = $1 AND id = $2`,
 			Args: []any{
 				account, r.ID, int64(r.State), r.EndedAt, r.Rows, r.Bytes, r.Floor, r.Open, r.Waits, r.WakesAt,
-				r.Result, asNumber(r.Untold), asNumber(r.Archived),
+				r.Result, asNumber(r.Untold), asNumber(r.Archived), orNull16(r.Failure),
 			},
 		})
 	}
@@ -216,9 +216,6 @@ func StoreRuns(account int64, c *store.RunChanges) []Query {
 	}
 	return queries
 }
-
-// stuck is what is said of a run that has nothing under way.
-const stuck = "the route responded without storing a step or ending the run: is it served by the workflow SDK, and is each step awaited?"
 
 // EndRuns returns the queries that note the ends of jobs with their runs. These are locked
 // in order.
@@ -245,13 +242,25 @@ func EndRuns(ends []store.RunEnd) []Query {
 				ended_at = CASE WHEN ` + over + ` THEN $9::bigint ELSE ended_at END
 				WHERE account = $1 AND id = $2`,
 			Args: []any{
-				e.Account, e.Run, asNumber(e.Counted), int64(e.State), int64(workflow.Failed), stuck, e.Job, orNull16(e.Failure), e.At, int64(e.Call),
+				e.Account, e.Run, asNumber(e.Counted), int64(e.State), int64(workflow.Failed), workflow.Stuck, e.Job,
+				orNull16(e.Failure), e.At, int64(e.Call),
 			},
 		})
 		if e.Call > 0 {
 			queries = append(queries, Query{
 				SQL:  `UPDATE workflow_steps SET settled = 1 WHERE account = $1 AND run = $2 AND kind = $3 AND number = $4`,
 				Args: []any{e.Account, e.Run, int64(workflow.Call), e.Call},
+			})
+		}
+		if o := e.Outcome; o != nil {
+			queries = append(queries, Query{
+				SQL: `INSERT INTO alert_outcomes (account, job, schedule, kind, at, tags, detail)
+					SELECT account, $3::bigint, $4::uuid, CASE state WHEN $5 THEN 1 ELSE 2 END, $6::bigint, $7::text,
+						CASE state WHEN $5 THEN $8::text ELSE $9::text END
+					FROM workflow_runs WHERE account = $1 AND id = $2 AND (state = $5 OR state = $10 AND failed_job = $11)`,
+				Args: []any{
+					e.Account, e.Run, o.Job, o.Schedule, int64(workflow.Succeeded), o.At, o.Tags, o.Detail, o.Failed, int64(workflow.Failed), e.Job,
+				},
 			})
 		}
 	}

@@ -170,7 +170,10 @@ func (w *world) makeFinal(j *job.Job, state job.State) {
 		default:
 			ended.DiscardedAt = m.Now
 		}
-		c := &store.Changes{Job: &ended}
+		c := &store.Changes{Job: &ended, RunOutcome: &store.RunOutcome{
+			AlertOutcome: store.AlertOutcome{Owner: j.Owner, Job: j.Number, At: m.Now, Tags: "x", Detail: rawjson.Value(`{"ended":"well"}`)},
+			Failed:       rawjson.Value(`{"ended":"badly"}`),
+		}}
 		if state == job.Discarded {
 			n := w.runJob(j.Owner, "wfr_a", workflow.FailureText)
 			n.Job.Number = 0
@@ -182,6 +185,7 @@ func (w *world) makeFinal(j *job.Job, state job.State) {
 }
 
 func runsEnd(w *world) {
+	w.putAlert(w.owner, "a", `{}`, 0)
 	for i, test := range []struct {
 		state job.State
 		want  workflow.State
@@ -206,6 +210,25 @@ func runsEnd(w *world) {
 		if test.goes && r.Open != 1 {
 			w.Errorf("open: %d", r.Open)
 		}
+		told := ""
+		for _, e := range w.trackAlerts(w.owner, nil, nil).Events {
+			told += fmt.Sprintf("%d %t %s %s", e.Kind, e.Job == j.Number && e.Schedule == uuid.Nil && e.At.Equal(r.EndedAt), e.Tags, e.Detail)
+		}
+		if want := map[workflow.State]string{workflow.Failed: `2 true x {"ended":"badly"}`}[test.want]; told != want {
+			w.Errorf("alerts are told %q after a job was %s, want %q", told, test.state, want)
+		}
+	}
+	j := w.startRun(w.owner, "wfr_good")
+	_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: w.owner.Number, Runs: []string{"wfr_good"}, Accept: accepted,
+		Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
+			r := m.Runs["wfr_good"]
+			_, err := workflow.Finish(r, []byte("1"), m.Now)
+			return &store.RunChanges{Changed: []*workflow.Run{r}}, err
+		}})
+	w.ok("RunApply", err)
+	w.makeFinal(j, job.Completed)
+	if m := w.trackAlerts(w.owner, nil, nil); len(m.Events) != 1 || m.Events[0].Kind != store.AlertSucceeded || string(m.Events[0].Detail) != `{"ended":"well"}` {
+		w.Errorf("after a success alerts are told %+v", m.Events)
 	}
 }
 

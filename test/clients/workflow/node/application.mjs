@@ -16,7 +16,7 @@ const done = (context, name) => {
 export const ended = new Map();
 /** hooks are the addresses of webhooks by run. */
 export const hooks = new Map();
-const failed = new Set(); // the webhooks of runs that have failed once
+const failed = new Set(); // the webhooks of runs that have failed once, and runs whose failure function has
 
 let third, closed; // the addresses of the third party, and of one that is closed
 
@@ -161,6 +161,10 @@ Object.assign(workflows, {
 
 const options = {
   failureFunction: async ({context, failStatus, failResponse}) => {
+    if (context.requestPayload?.unreported && !failed.has(context.workflowRunId)) {
+      failed.add(context.workflowRunId);
+      throw new WorkflowNonRetryableError('not reported');
+    }
     ended.set(context.workflowRunId, {failure: {status: failStatus, response: failResponse, payload: context.requestPayload}});
     return 'noted';
   },

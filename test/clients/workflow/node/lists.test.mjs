@@ -35,7 +35,7 @@ test('logs', async (t) => {
   assert.deepEqual((await (await api('GET', `/v2/workflows/events?workflowRunId=${ids[0]}`, {key})).json()).runs, []);
   assert.equal((await api('GET', '/v2/workflows/events?nothing=1')).status, 400);
   assert.equal((await api('GET', '/v2/workflows/events?cursor=x')).status, 400);
-  assert.match((await (await api('POST', '/v2/workflows/dlq/callback/dlq_x')).json()).error, /not served here: workflows\/dlq\/callback/);
+  assert.match((await (await api('POST', '/v2/workflows/none')).json()).error, /not served here: workflows\/none/);
 });
 
 test('cancel in bulk', async (t) => {
@@ -49,6 +49,26 @@ test('cancel in bulk', async (t) => {
   assert.deepEqual(await client.cancel({filter: {label: `bulk-2-${new URL(app.base).port}`}}), {cancelled: 1});
   assert.deepEqual(await client.cancel({filter: {workflowUrlStartingWith: `${app.base}/nap`}}), {cancelled: 1});
   for (const id of ids) await logged(id, 'RUN_CANCELED');
+});
+
+test('the failure function is called again', async (t) => {
+  const app = await plain();
+  t.after(() => app.close());
+  const {workflowRunId} = await client.trigger({url: `${app.base}/failing`, body: {unreported: true}, retries: 0});
+  const failed = await until(async () => {
+    const run = (await client.logs({workflowRunId})).runs[0];
+    return run.failureFunction?.state === 'CALLBACK_FAIL' && run;
+  }, 'the failure of the failure function');
+  assert.equal(ended.get(workflowRunId), undefined);
+  const retry = (id, options) => api('POST', `/v2/workflows/dlq/callback/${id}`, options);
+  assert.equal((await retry(failed.dlqId, {key})).status, 404);
+  assert.equal((await retry('dlq_x')).status, 404);
+  const again = await client.dlq.retryFailureFunction({dlqId: failed.dlqId});
+  assert.deepEqual([again.workflowRunId, again.workflowCreatedAt], [workflowRunId, failed.workflowRunCreatedAt]);
+  const {failure} = await until(() => ended.get(workflowRunId), 'the second report');
+  assert.deepEqual([failure.status, failure.payload], [500, {unreported: true}]);
+  await until(async () => (await client.logs({workflowRunId})).runs[0].failureFunction.state === 'CALLBACK_SUCCESS', 'its success');
+  assert.equal((await retry(failed.dlqId)).status, 404); // it has succeeded
 });
 
 test('resume and restart', async (t) => {
