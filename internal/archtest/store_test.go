@@ -78,7 +78,7 @@ func TestStore_InterfacesAreNarrow(t *testing.T) {
 var ofOneStore = map[string]string{
 	"0035_held_claims.sql":       "an index for claims of nodes that are gone; SQLite has one node",
 	"0042_uses_of_schedules.sql": "corrects rows that only PostgreSQL's code has stored",
-	"0058_database_id.sql":       "punctual restores backups of SQLite only",
+	"0059_database_id.sql":       "punctual restores backups of SQLite only",
 }
 
 func TestMigrations_HaveTheSameNamesInBothStores(t *testing.T) {
