@@ -235,13 +235,20 @@ func TestQStash_AccountsSeeNothingOfEachOther(t *testing.T) {
 	}
 	// The cursors of one account lead another only through its own messages.
 	page := qstash(t, a, "GET", "/v2/logs?count=1", "", nil)
-	for _, event := range qstash(t, other, "GET", "/v2/logs?cursor="+page.Get("cursor").Str(), "", nil).Get("events").Items() {
+	events := qstash(t, other, "GET", "/v2/events?cursor="+page.Get("cursor").Str(), "", nil).Get("events").Items()
+	if logs := qstash(t, other, "GET", "/v2/logs?cursor="+page.Get("cursor").Str(), "", nil).Get("logs").Items(); len(logs) != len(events) {
+		t.Errorf("/v2/logs has %d events, /v2/events %d", len(logs), len(events))
+	}
+	for _, event := range events {
 		if !ids[event.Get("messageId").Str()] || event.Get("body").Str() != base64.StdEncoding.EncodeToString([]byte("b")) {
 			t.Errorf("behind the cursor of another account is %s", event)
 		}
 	}
 	wantSame(t, "letters by id", qstash(t, other, "GET", "/v2/dlq?dlqIds="+letter, "", nil).Get("messages"), `[]`)
 	wantSame(t, "deleted by id", qstash(t, other, "DELETE", "/v2/dlq?dlqIds="+letter, "", nil).Get("deleted"), `0`)
+	if status, text := qstashStatus(t, a, "POST", "/v2/dlq/retry/"+letter, "", nil); status != 201 || harness.JSON(text).Get("messageId").Str() == "" {
+		t.Errorf("a retry: %d %s", status, text)
+	}
 	wantSame(t, "cancelled by id", qstash(t, other, "DELETE", "/v2/messages?messageIds="+message, "", nil).Get("cancelled"), `0`)
 	mine, theirs := qstash(t, a, "GET", "/v2/keys", "", nil), qstash(t, other, "GET", "/v2/keys", "", nil)
 	qstash(t, other, "POST", "/v2/keys/rotate", "", nil)

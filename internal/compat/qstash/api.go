@@ -1,6 +1,7 @@
 package qstash
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -49,6 +50,7 @@ type call struct {
 	// values are those of the path, the last one with the query if it is the rest of the
 	// path: a destination, as it was sent.
 	values []string
+	status int // of a response with a body; 0 for 200
 }
 
 // handler responds to a call or returns the error to respond with.
@@ -75,7 +77,7 @@ var routes = []route{
 	{path: "dlq/retry/{}", methods: map[string]handler{"POST": (*call).retryDead}},
 	{path: "dlq/{}", methods: map[string]handler{"GET": (*call).getDead, "DELETE": (*call).deleteDead}},
 	{path: "logs", methods: map[string]handler{"GET": (*call).listLogs}},
-	{path: "events", methods: map[string]handler{"GET": (*call).listLogs}},
+	{path: "events", methods: map[string]handler{"GET": (*call).listEvents}},
 	{path: "queues", methods: map[string]handler{"GET": (*call).listQueues, "POST": (*call).putQueue}},
 	{path: "queues/{}", methods: map[string]handler{"GET": (*call).getQueue, "DELETE": (*call).deleteQueue}},
 	{path: "queues/{}/{}", methods: map[string]handler{"POST": (*call).changeQueue}},
@@ -146,7 +148,7 @@ func (a *API) Find(r *http.Request) httpapi.ForeignRoute {
 		if strings.HasSuffix(route.path, "{...}") && r.URL.RawQuery != "" {
 			values[len(values)-1] += "?" + r.URL.RawQuery
 		}
-		found.Serve = func(f *httpapi.ForeignCall) error { return handle(&call{f, a, values}) }
+		found.Serve = func(f *httpapi.ForeignCall) error { return handle(&call{ForeignCall: f, api: a, values: values}) }
 		return found
 	}
 	return httpapi.ForeignRoute{Name: Prefix, Serve: refusal(path)}
@@ -264,9 +266,10 @@ func (c *call) write(value any) error {
 	return c.writeRaw(body)
 }
 
+// writeRaw responds with JSON, and 200 unless the call has another status.
 func (c *call) writeRaw(body []byte) error {
 	c.Header().Set("Content-Type", "application/json")
-	c.WriteHeader(http.StatusOK)
+	c.WriteHeader(cmp.Or(c.status, http.StatusOK))
 	_, _ = c.Write(body) // fails only if the client is gone
 	return nil
 }

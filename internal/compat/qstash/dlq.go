@@ -291,6 +291,7 @@ func (c *call) retryDead() error {
 	if err != nil {
 		return err
 	}
+	c.status = http.StatusCreated
 	return c.write(again)
 }
 
@@ -322,5 +323,6 @@ func (c *call) retryManyDead() error {
 		return fault.New(fault.NotFound, "none of these messages is in the DLQ")
 	}
 	c.endless(&result.Cursor, f, nil)
+	c.status = http.StatusCreated
 	return c.write(result)
 }

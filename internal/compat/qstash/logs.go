@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -79,26 +80,49 @@ func (f *filter) selected(state string) bool {
 	return false
 }
 
+// eventList is the result of /v2/events; that of /v2/logs has the same events as logs.
+type eventList struct {
+	Cursor string  `json:"cursor,omitempty"`
+	Events []event `json:"events"`
+}
+
+// listLogs lists the events of messages under the name that /v2/logs has for them.
+func (c *call) listLogs() error {
+	list, err := c.events()
+	if err != nil {
+		return err
+	}
+	return c.write(struct {
+		Cursor string  `json:"cursor,omitempty"`
+		Logs   []event `json:"logs"`
+	}{list.Cursor, list.Events})
+}
+
+func (c *call) listEvents() error {
+	list, err := c.events()
+	if err != nil {
+		return err
+	}
+	return c.write(list)
+}
+
 // defaultEvents is how many events a page has.
 const defaultEvents = 100
 
-// listLogs lists the events of messages, those of the newest message first.
-func (c *call) listLogs() error {
+// events returns the events of messages, those of the newest message first.
+func (c *call) events() (*eventList, error) {
 	ctx := c.Request.Context()
 	f, err := c.filter(forLogs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if f.count == 0 {
 		f.count = defaultEvents
 	}
 	if err := c.named(f); err != nil {
-		return err
+		return nil, err
 	}
-	list := struct {
-		Cursor string  `json:"cursor,omitempty"`
-		Events []event `json:"events"`
-	}{Events: []event{}}
+	list := &eventList{Events: []event{}}
 	first, size := true, 0
 	next, err := c.search(ctx, f, nil, func(j *job.Job) (bool, error) {
 		events, err := c.eventsOf(ctx, j, f)
@@ -121,12 +145,12 @@ func (c *call) listLogs() error {
 		return true, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if list.Cursor == "" && next > 0 {
 		list.Cursor = strconv.FormatInt(next, 10)
 	}
-	return c.write(list)
+	return list, nil
 }
 
 // Bounds of what is read of one message.
@@ -207,7 +231,7 @@ func recordOf(spec *job.Spec) eventRecord {
 	d := spec.Dialect
 	r := eventRecord{
 		Topic: d.Group, Endpoint: d.Endpoint, Queue: d.Queue, Header: job.HeaderOf(spec.Headers), Body: rawjson.Text(spec.BodyBase64),
-		Method: spec.Method, Timeout: spec.Timeout.Milliseconds(), MaxRetries: spec.Retries, RetryDelay: spec.RetryDelay,
+		Method: strings.ToUpper(spec.Method), Timeout: spec.Timeout.Milliseconds(), MaxRetries: spec.Retries, RetryDelay: spec.RetryDelay,
 		Callback: urlOf(d.Callback), Failure: urlOf(d.FailureCallback), Flow: d.FlowControl, CallerIP: d.CallerIP, Labels: d.Labels,
 	}
 	if len(d.Labels) > 0 {
