@@ -34,8 +34,9 @@ const (
 
 	// refreshEvery is how often the keys are read again.
 	refreshEvery = 15 * time.Second
-	// refreshLeast is the least time between two reads for clients.
-	refreshLeast = time.Second
+	// refreshLeast is the least time between two reads for clients. It is short, so that
+	// the first request after a rotation sees the new key.
+	refreshLeast = 50 * time.Millisecond
 )
 
 // ErrSealed reports that no key of the issuer can be decrypted by this service.
