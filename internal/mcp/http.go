@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -63,6 +64,7 @@ func (h *Handler) Fail(w http.ResponseWriter, _ *http.Request, status int, f *fa
 const (
 	codeParse   = -32700
 	codeRequest = -32600
+	codeMethod  = -32601
 	codeServer  = -32000 // the first that servers define
 )
 
@@ -77,9 +79,15 @@ func codeOf(f *fault.Error) int {
 }
 
 func writeError(w http.ResponseWriter, status, code int, message string) {
+	writeErrorOf(w, status, rawjson.Value("null"), code, message)
+}
+
+// writeErrorOf responds with the error of the message with an id.
+func writeErrorOf(w http.ResponseWriter, status int, id rawjson.Value, code int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	b := append([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":`), strconv.Itoa(code)...)
+	b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	b = strconv.AppendInt(append(b, `,"error":{"code":`...), int64(code), 10)
 	b = rawjson.AppendText(append(b, `,"message":`...), message)
 	_, _ = w.Write(append(b, `}}`...)) // fails only if the client is gone
 }
@@ -97,7 +105,7 @@ func (h *Handler) serve(f *httpapi.ForeignCall) error {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	w := &plainErrors{ResponseWriter: f}
 	h.stream.ServeHTTP(w, r)
-	w.finish()
+	w.finish(body)
 	return nil
 }
 
@@ -189,10 +197,21 @@ func (w *plainErrors) Flush() {
 	}
 }
 
-func (w *plainErrors) finish() {
-	if w.status != 0 {
-		writeError(w.ResponseWriter, w.status, codeRequest, string(bytes.TrimSpace(w.text)))
+// unknownMethod begins the text with which the SDK refuses a method that it doesn't know.
+const unknownMethod = "JSON RPC not handled"
+
+// finish ends the response to a message.
+func (w *plainErrors) finish(message rawjson.Value) {
+	if w.status == 0 {
+		return
 	}
+	text, id := string(bytes.TrimSpace(w.text)), rawjson.Get(message, "id")
+	if strings.HasPrefix(text, unknownMethod) && !rawjson.IsNull(id) {
+		// The error of one message, not of the HTTP request (JSON-RPC 2.0, section 5.1).
+		writeErrorOf(w.ResponseWriter, http.StatusOK, id, codeMethod, "there is no method "+rawjson.Text(rawjson.Get(message, "method")))
+		return
+	}
+	writeError(w.ResponseWriter, w.status, codeRequest, text)
 }
 
 // inside is the API in this process, with the credentials and the address of a request.
