@@ -22,7 +22,7 @@ var elsewhere = func() map[string]bool {
 }()
 
 // wholeLists are lists that have no parameters.
-var wholeLists = map[string]bool{"GET /api/limits": true, "GET /api/account/keys": true}
+var wholeLists = map[string]bool{"GET /api/account/keys": true}
 
 // refuseMisspelt returns a fault that lists the query parameters that belong to
 // other calls, are probably misspelt or can't be decoded; nil if there are none. A
@@ -55,7 +55,7 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 		} else if meant, ok := job.Misspelt(plain, known); ok {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
 		} else if elsewhere[plainName(name)] {
-			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
+			problems.Add(fault.Problem{Parameter: plainName(name), Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
 		}
 	}
 	return problems.Err()

@@ -166,6 +166,8 @@ var parameters = map[string][]string{
 	"POST /api/jobs/batch":     {"atomic"},
 	"GET /api/export":          {"owner", maskParameter},
 	"GET /api/alerts":          {"limit", "offset"},
+	"GET /api/groups":          {"limit", "offset"},
+	"GET /api/limits":          {"limit", "offset"},
 	"GET /api/runs":            {"limit", "cursor", "state", "label"},
 	"GET /api/account/members": {"limit", "offset"},
 	"GET /api/jobs":            slices.Concat([]string{"q", maskParameter}, job.FilterNames(job.OfJobs), pageParameters),
@@ -174,7 +176,8 @@ var parameters = map[string][]string{
 	"GET /api/operations":      {"limit", "cursor"},
 	"GET /api/logs":            slices.Concat(logParameters, pageParameters),
 	"GET /api/logs/export":     logParameters,
-	"GET /api/account/audit":   slices.Concat([]string{"event"}, pageParameters),
+	"GET /api/account/audit":   {"event", "limit", "cursor"},
+	"GET /api/listen":          {"name", "tag", "instance"},
 	"GET /api/stats":           {"minutes"},
 	"GET /api/secrets":         {"limit", "offset"},
 
