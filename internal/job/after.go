@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -35,7 +37,7 @@ var afterOns = []string{string(AfterCompleted), string(AfterFinal)}
 
 // After is what a job waits for. The zero After waits for nothing.
 type After struct {
-	Jobs []rawjson.Value // numbers and "key:KEY", as sent
+	Jobs []rawjson.Value // ids and "key:KEY", as sent
 	On   AfterOn
 }
 
@@ -45,18 +47,10 @@ type AwaitedJob struct {
 	State  State // as it was read, outside of the transaction
 }
 
-// JobName names a job in a request: by its number, or by the key that it holds.
+// JobName names a job in a request: by its number or UUID, or by the key that it holds.
 type JobName struct {
-	Number int64
-	Key    string // "" if Number is set
-}
-
-// String returns the name as requests have it.
-func (n JobName) String() string {
-	if n.Key != "" {
-		return keyPrefix + n.Key
-	}
-	return strconv.FormatInt(n.Number, 10)
+	Ref Ref
+	Key string // "" if Ref is set
 }
 
 // keyPrefix begins the name of a job by its key.
@@ -67,9 +61,13 @@ func readJobName(v rawjson.Value) (n JobName, ok bool) {
 	switch v.Kind() {
 	case '0':
 		number, err := strconv.ParseInt(string(v), 10, 64)
-		return JobName{Number: number}, err == nil && number > 0
+		return JobName{Ref: Ref{Number: number}}, err == nil && number > 0
 	case '"':
-		key, named := strings.CutPrefix(rawjson.Text(v), keyPrefix)
+		text := rawjson.Text(v)
+		if id, ok := ParseID(text); ok && id != uuid.Nil {
+			return JobName{Ref: Ref{UUID: id}}, true
+		}
+		key, named := strings.CutPrefix(text, keyPrefix)
 		return JobName{Key: key}, named && key != "" && len(key) <= 4*255 && !strings.ContainsRune(key, 0)
 	}
 	return JobName{}, false

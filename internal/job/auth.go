@@ -196,18 +196,28 @@ func checkAuth(r *reader, f *Field, v rawjson.Value) {
 			}
 		}
 	}
-	target := rawjson.Text(r.fields["url"])
-	if r.opts.whyNotURL(target) != "" {
-		target = "" // already refused
+	for _, t := range r.targets() {
+		if name := firstHeader(t.Headers, own); name != "" {
+			r.refuse(Pointer(f.Name), "sets the header %s, and so does the group's target %s; remove it there, or leave out auth", name, t.URL)
+			break
+		}
 	}
-	if a.MTLS != "" && IsPlainHTTP(target) {
+	targets := r.targetURLs()
+	if a.MTLS != "" && slices.ContainsFunc(targets, IsPlainHTTP) {
 		r.refuse(Pointer(f.Name, "mtls"), "works only with https; requests to http have no certificates")
 	}
-	name, kind, at := a.secret()
-	if !placeholder.IsName(name) || r.opts.CheckSecret == nil {
-		return
+	if name, kind, at := a.secret(); placeholder.IsName(name) {
+		r.checkSecret(name, kind, at)
 	}
-	if why := r.opts.CheckSecret(name, target, kind); why != "" {
-		r.refuse(at, "%s", why)
+}
+
+// firstHeader returns the first of the headers that has one of some names, which are in
+// lower case; "" if none has.
+func firstHeader(headers rawjson.Value, names []string) string {
+	for _, m := range rawjson.Members(headers) {
+		if slices.Contains(names, strings.ToLower(m.Name)) {
+			return m.Name
+		}
 	}
+	return ""
 }

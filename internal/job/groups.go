@@ -159,9 +159,38 @@ func readGroup(r *reader, f *Field, v rawjson.Value) {
 		r.refuse(Pointer(f.Name), "%s", r.opts.NoGroup)
 	case !IsGroupName(name):
 		r.refuse(Pointer(f.Name), GroupNameRule)
-	case r.opts.HasGroup != nil && !r.opts.HasGroup(name):
-		r.refuse(Pointer(f.Name), "is not a defined group; define it with PUT /api/groups/%s", name)
+	case r.opts.Targets != nil:
+		if _, defined := r.opts.Targets(name); !defined {
+			r.refuse(Pointer(f.Name), "is not a defined group; define it with PUT /api/groups/%s", name)
+		}
 	}
+}
+
+// targets returns the targets of the group that the request names; nil if it names none
+// that is defined.
+func (r *reader) targets() []Target {
+	name := rawjson.Text(r.fields[groupField])
+	if r.opts.Targets == nil || !IsGroupName(name) {
+		return nil
+	}
+	targets, _ := r.opts.Targets(name)
+	return targets
+}
+
+// targetURLs returns where the request's jobs will go: its url, or those of its group's
+// targets; "" if that is not known.
+func (r *reader) targetURLs() []string {
+	var urls []string
+	for _, t := range r.targets() {
+		urls = append(urls, t.URL)
+	}
+	if urls != nil {
+		return urls
+	}
+	if target := rawjson.Text(r.fields["url"]); r.opts.whyNotURL(target) == "" {
+		return []string{target}
+	}
+	return []string{""} // already refused
 }
 
 // checkGroup verifies what else a request with a group may have.
@@ -220,6 +249,9 @@ func ForTarget(args rawjson.Value, h *Hidden, t Target, recurs bool, s Sealer, o
 }
 
 func forTarget(args rawjson.Value, t Target, recurs bool) rawjson.Value {
+	// A group may have got such headers since the request was checked.
+	auth := authOf(rawjson.Get(args, authField))
+	t.Headers = withoutHeaders(t.Headers, auth.headers())
 	var kept []rawjson.Member
 	for _, m := range rawjson.Members(args) {
 		f := byName[m.Name]
@@ -250,6 +282,16 @@ func mergeHeaders(headers, ofTarget rawjson.Value) rawjson.Value {
 		}
 	}
 	return rawjson.Object(append(all, mine...))
+}
+
+// withoutHeaders returns headers without those with some names, which are in lower case.
+func withoutHeaders(headers rawjson.Value, names []string) rawjson.Value {
+	if headers == nil || firstHeader(headers, names) == "" {
+		return headers
+	}
+	return rawjson.Object(slices.DeleteFunc(rawjson.Members(headers), func(m rawjson.Member) bool {
+		return slices.Contains(names, strings.ToLower(m.Name))
+	}))
 }
 
 // GroupID returns the ID of the i-th job of a request with a group, given the first

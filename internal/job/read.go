@@ -55,8 +55,9 @@ type ReadOptions struct {
 	CheckHost func(host string) string
 	// HasLimit reports whether a limit is defined. Nil accepts every key.
 	HasLimit func(key string) bool
-	// HasGroup reports whether a group is defined. Nil accepts every name.
-	HasGroup func(name string) bool
+	// Targets returns the targets of a group, and whether it is defined. Nil accepts every
+	// name.
+	Targets func(group string) (targets []Target, defined bool)
 	// NoGroup says why the request can't name a group; "" if it can.
 	NoGroup string
 	// FindJobs returns the jobs with some names, nil for those that don't exist. A nil

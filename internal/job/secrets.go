@@ -24,10 +24,7 @@ func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 	if headers.Kind() != '{' {
 		return
 	}
-	target, uses := rawjson.Text(r.fields["url"]), 0
-	if r.opts.whyNotURL(target) != "" {
-		target = "" // already refused
-	}
+	uses := 0
 	eachHeaderText(headers, func(text string, path ...string) bool {
 		parts, wellFormed := placeholder.Parse(text)
 		if !wellFormed {
@@ -39,18 +36,30 @@ func checkSecrets(r *reader, _ *Field, headers rawjson.Value) {
 				continue
 			}
 			uses++
-			if r.opts.CheckSecret == nil || slices.Contains(seen, p.Secret) {
+			if slices.Contains(seen, p.Secret) {
 				continue
 			}
 			seen = append(seen, p.Secret)
-			if why := r.opts.CheckSecret(p.Secret, target, SecretForHeaders); why != "" {
-				r.refuse(Pointer(path...), "%s", why)
-			}
+			r.checkSecret(p.Secret, SecretForHeaders, Pointer(path...))
 		}
 		return uses <= MaxSecretUses
 	})
 	if uses > MaxSecretUses {
 		r.refuse("#/headers", "must have at most %d placeholders for secrets", MaxSecretUses)
+	}
+}
+
+// checkSecret refuses a secret, at a pointer, that may not be used for the request's
+// targets.
+func (r *reader) checkSecret(name string, kind SecretKind, at string) {
+	if r.opts.CheckSecret == nil {
+		return
+	}
+	for _, target := range r.targetURLs() {
+		if why := r.opts.CheckSecret(name, target, kind); why != "" {
+			r.refuse(at, "%s", why)
+			return
+		}
 	}
 }
 

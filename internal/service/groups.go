@@ -21,16 +21,29 @@ type groupChecker struct {
 	store  Store
 	ctx    context.Context
 	owner  job.Owner
-	failed error // of the store
+	known  map[string][]job.Target // nil for those that are not defined
+	failed error                   // of the store
 }
 
-func (c *groupChecker) has(name string) bool {
-	_, err := c.store.GroupGet(c.ctx, c.owner.Number, name)
-	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		c.failed = err
-		return true
+// targets implements job.ReadOptions.Targets.
+func (c *groupChecker) targets(name string) ([]job.Target, bool) {
+	targets, read := c.known[name]
+	if read || c.failed != nil {
+		return targets, targets != nil || c.failed != nil
 	}
-	return err == nil
+	g, err := c.store.GroupGet(c.ctx, c.owner.Number, name)
+	switch {
+	case err == nil:
+		targets = g.TargetList()
+	case fault.CodeOf(err) != fault.NotFound:
+		c.failed = err
+		return nil, true
+	}
+	if c.known == nil {
+		c.known = map[string][]job.Target{}
+	}
+	c.known[name] = targets
+	return targets, targets != nil
 }
 
 // SetGroup defines or replaces one of the owner's groups from a request's body.

@@ -39,7 +39,7 @@ func (s *Service) reading(ctx context.Context, owner job.Owner) reading {
 func (r reading) options(now time.Time, headerKey *string) job.ReadOptions {
 	return job.ReadOptions{
 		Now: now, HeaderKey: headerKey, CheckHost: r.service.CheckHost, AllowHTTP: r.service.AllowHTTP, CheckSecret: r.secrets.Check,
-		HasLimit: r.limits.has, HasGroup: r.groups.has, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer,
+		HasLimit: r.limits.has, Targets: r.groups.targets, NoCompletion: r.service.NoCompletion, NoIssuer: r.service.NoIssuer,
 		Account: r.owner.ID, Sealer: r.service.Sealer,
 	}
 }

@@ -25,12 +25,12 @@ func (f *jobFinder) find(names []job.JobName) []*job.AwaitedJob {
 	found := make([]*job.AwaitedJob, len(names))
 	ctx, release := admission.Hold(f.ctx) // only numbers and states are kept
 	defer release()
-	var numbers []job.Ref
-	places := map[int64][]int{}
+	var refs []job.Ref
+	places := map[job.Ref][]int{}
 	for i, name := range names {
 		if name.Key == "" {
-			numbers = append(numbers, job.Ref{Number: name.Number})
-			places[name.Number] = append(places[name.Number], i)
+			refs = append(refs, name.Ref)
+			places[name.Ref] = append(places[name.Ref], i)
 			continue
 		}
 		j, err := f.store.JobHolding(ctx, f.owner, name.Key)
@@ -42,16 +42,18 @@ func (f *jobFinder) find(names []job.JobName) []*job.AwaitedJob {
 			return found
 		}
 	}
-	if len(numbers) == 0 {
+	if len(refs) == 0 {
 		return found
 	}
-	marks, err := f.store.JobMarksOf(ctx, f.owner, numbers)
+	marks, err := f.store.JobMarksOf(ctx, f.owner, refs)
 	if err != nil {
 		f.failed = err
 	}
 	for _, mark := range marks {
-		for _, i := range places[mark.Number] {
-			found[i] = &job.AwaitedJob{Number: mark.Number, State: mark.State}
+		for _, ref := range []job.Ref{{Number: mark.Number}, {UUID: mark.ID}} {
+			for _, i := range places[ref] {
+				found[i] = &job.AwaitedJob{Number: mark.Number, State: mark.State}
+			}
 		}
 	}
 	return found

@@ -75,6 +75,27 @@ func TestGroups_RunBecomesItsJobs(t *testing.T) {
 	}
 }
 
+// TestGroups_TargetsFitTheAuthAndSecretsOfTheirJobs verifies that no request goes out with
+// the header Authorization of a target and that of auth, and that a secret is checked
+// against the hosts of the targets.
+func TestGroups_TargetsFitTheAuthAndSecretsOfTheirJobs(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("public-url", issuerURL), harness.Flag("secrets-key-file", newKeyFile(t)))
+	a := s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	group(a.Client, "free", target.URL)
+	run := create(a.Client, `{"group":"free","auth":{"oidc":{}},"cron":"0 0 1 1 *","idempotency_key":"s"}`)
+	a.Do("PUT", "/api/groups/free", `{"targets":[{"name":"a","url":"`+target.URL+`","headers":{"authorization":"Basic eA=="}}]}`).Want(200)
+	a.Post("/api/jobs", `{"group":"free","auth":{"oidc":{}}}`).WantProblem(422).WantPointers("#/auth")
+	a.Do("PUT", "/api/schedules/key:s2", `{"group":"free","auth":{"oidc":{}},"cron":"0 0 1 1 *"}`).WantProblem(422).WantPointers("#/auth")
+	a.Post("/api/schedules/"+run.Get("schedule_id").Str()+"/run", nil).Want(200)
+	if got := target.Await(t, 1, soon)[0].Header.Values("Authorization"); len(got) != 1 || !strings.HasPrefix(got[0], "Bearer ey") {
+		t.Errorf("the target got Authorization %q", got)
+	}
+	a.Do("PUT", "/api/secrets/elsewhere", `{"value":"v4lue-of-a-secret","hosts":["example.com"]}`).Want(201)
+	a.Post("/api/jobs", `{"group":"free","headers":{"X-Key":"{{secret.elsewhere}}"}}`).WantProblem(422).WantPointers("#/headers/X-Key")
+}
+
 // TestGroups_AreBounded verifies that a run stores all of its jobs or none within
 // max-pending, and that a request counts once for each target.
 func TestGroups_AreBounded(t *testing.T) {

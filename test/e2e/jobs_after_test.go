@@ -31,7 +31,12 @@ func TestAfter_AChainStartsInOrder(t *testing.T) {
 	const length = 40
 	jobs := []harness.JSON{create(a.Client, `{"url":"`+target.URL+`","method":"post","body":0,"metadata":false}`)}
 	for i := 1; i < length; i++ {
-		jobs = append(jobs, create(a.Client, with(afterOf(target.URL, "completed", jobs[i-1]), fmt.Sprintf(`"body":%d,"metadata":false`, i))))
+		body := fmt.Sprintf(`"body":%d,"metadata":false`, i)
+		if i%2 == 0 { // an id is as good as a number
+			jobs = append(jobs, create(a.Client, `{"url":"`+target.URL+`","method":"post","after":{"jobs":["`+jobs[i-1].Get("id").Str()+`"]},`+body+`}`))
+			continue
+		}
+		jobs = append(jobs, create(a.Client, with(afterOf(target.URL, "completed", jobs[i-1]), body)))
 	}
 	wantWaitingFor(t, a.Client, jobs[2], fmt.Sprintf(`["job:%d"]`, jobs[1].Get("job_id").Int()))
 	release()
@@ -98,6 +103,9 @@ func TestAfter_Refused(t *testing.T) {
 		a.Post("/api/jobs", with(one, members)).WantProblem(422).WantPointers(pointer)
 	}
 	a.Do("PUT", "/api/schedules/key:s", with(one, `"cron":"0 9 * * *"`)).WantProblem(422).WantPointers("#/after")
+	other := create(account(t).Client, waiting)
+	a.Post("/api/jobs", `{"url":"https://example.com/","after":{"jobs":["`+other.Get("id").Str()+`","11111111-1111-4111-8111-111111111111"]}}`).
+		WantProblem(422).WantPointers("#/after/jobs/0", "#/after/jobs/1")
 	var ids []string
 	for range 100 {
 		ids = append(ids, strconv.FormatInt(awaited.Get("job_id").Int(), 10))

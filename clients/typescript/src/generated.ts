@@ -1345,8 +1345,8 @@ export interface MinimalJobAnswer {
 /** Jobs to wait for. */
 export interface After {
   /**
-   * Ids of jobs of yours, or `key:KEY`: the job that holds this idempotency key
-   * when the call is made. Final ones count too.
+   * Jobs of yours: each by its `job_id`, its `id`, or `key:KEY`, which is the job
+   * that holds this idempotency key when the call is made. Final ones count too.
    */
   jobs: (number | string)[];
   /**

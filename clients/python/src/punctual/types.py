@@ -1178,8 +1178,8 @@ class MinimalJobAnswer(TypedDict):
 
 
 class _After(TypedDict):
-    # Ids of jobs of yours, or `key:KEY`: the job that holds this idempotency key
-    # when the call is made. Final ones count too.
+    # Jobs of yours: each by its `job_id`, its `id`, or `key:KEY`, which is the job
+    # that holds this idempotency key when the call is made. Final ones count too.
     jobs: List[Union[int, str]]
 
 
