@@ -66,7 +66,7 @@ func (a *API) hook(values []string) httpapi.ForeignRoute {
 			return account.Owner, found.Run + "/" + found.Event, nil
 		},
 		Serve: func(f *httpapi.ForeignCall) error {
-			c := &call{f, a, values}
+			c := &call{ForeignCall: f, api: a, values: values}
 			data, err := c.hookData()
 			if err != nil {
 				return err
