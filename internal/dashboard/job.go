@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -68,18 +69,82 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 			return nil, err
 		}
 	}
-	if d.WaitingFor, err = s.Service.WaitingFor(ctx, c.owner(), d.Job); err != nil {
+	if err := s.readRelations(c, d); err != nil {
 		return nil, err
-	}
-	if d.Spec.Completion.Within > 0 && !d.Job.State.Final() {
-		if d.Completion, err = s.Service.Completion(ctx, c.owner(), d.Job.Number); err != nil {
-			return nil, err
-		}
 	}
 	d.Attempts = view.AttemptsOf(d.Logs)
 	d.Because, d.Remedy = s.because(c, d)
 	readRequest(d)
 	return d, nil
+}
+
+// runsAround is how many other runs of a schedule a run is compared with.
+const runsAround = 30
+
+// readRelations reads what is derived from other records: what the job waits for, the jobs
+// that it repeats or became and that repeat it, and other runs of its schedule.
+func (s *Server) readRelations(c *call, d *view.Job) error {
+	ctx := c.r.Context()
+	details, err := s.Service.JobDetails(ctx, c.owner(), job.Ref{Number: d.Job.Number})
+	if err != nil {
+		return err
+	}
+	d.WaitingFor, d.Reruns, d.Children = details.WaitingFor, details.Reruns, details.Children
+	if !d.Job.State.Final() {
+		d.Completion = details.Completion
+	}
+	for origin := d.Job.RerunOf; origin != 0 && len(d.Origins) < view.Linked; {
+		d.Origins = append(d.Origins, origin)
+		before, err := s.Service.Job(ctx, c.owner(), job.Ref{Number: origin})
+		if fault.CodeOf(err) == fault.NotFound {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		origin = before.RerunOf
+	}
+	if d.Schedule == nil {
+		return nil
+	}
+	runs, err := s.Service.Runs(ctx, c.owner(), []uuid.UUID{d.Schedule.ID}, runsAround+1)
+	d.Around = view.RunLateness(d.Schedule, runs[d.Schedule.ID], d.Job.Number)
+	return err
+}
+
+// compareAttempts shows two attempts of a job side by side: those at the places a and b,
+// or the last one and the one before it.
+func (s *Server) compareAttempts(c *call) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	d := &view.Comparison{}
+	if d.Job, err = s.Service.Job(c.r.Context(), c.owner(), id); err != nil {
+		return err
+	}
+	d.Hidden = c.newHidden(c.href("/jobs/%d/compare", d.Job.Number))
+	logs, err := s.jobLogs(c, d.Job.Number, logsShown)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(logs)
+	for _, l := range logs {
+		l.Payload = c.show(l.Payload, &d.Hidden)
+	}
+	if d.Attempts = view.AttemptsOf(logs); len(d.Attempts) < 2 {
+		return fault.New(fault.NotFound, "The job has no two attempts to compare.")
+	}
+	place := func(name string, usual int) int {
+		n, err := strconv.Atoi(c.param(name))
+		if err != nil || n < 1 || n > len(d.Attempts) {
+			return usual
+		}
+		return n - 1
+	}
+	d.Right = place("b", len(d.Attempts)-1)
+	d.Left = place("a", max(0, d.Right-1))
+	return c.render(http.StatusOK, view.ComparePage(d))
 }
 
 // jobLogs returns up to limit logs of a job, newest first.

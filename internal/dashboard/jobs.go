@@ -24,6 +24,7 @@ var jobRoutes = []route{
 	{"/jobs/{job_id}/run", forMembers, map[string]handler{"POST": (*Server).runJob}},
 	{"/jobs/{job_id}/rerun", forMembers, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).rescheduleJob}},
+	{"/jobs/{job_id}/compare", forMembers, map[string]handler{"GET": (*Server).compareAttempts}},
 	{"/jobs/{job_id}/text/{of}", forMembers, map[string]handler{"GET": (*Server).jobText}},
 	{"/jobs/{job_id}/logs/{log_id}", forMembers, map[string]handler{"GET": (*Server).jobLog}},
 }
@@ -156,5 +157,5 @@ func (s *Server) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.text(ui.Pretty(c.show(log.Payload, &view.Hidden{})))
+	return c.text(ui.Pretty(job.WithoutTimings(c.show(log.Payload, &view.Hidden{}))))
 }

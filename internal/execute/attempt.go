@@ -39,6 +39,7 @@ type attempt struct {
 
 	stop context.CancelCauseFunc // set if there is req.Leave
 
+	phases    phases
 	hop       hop         // the connection in use
 	wrote     bool        // a byte of any hop may have left
 	responded atomic.Bool // the first byte of a response has arrived
@@ -97,6 +98,8 @@ func (a *attempt) sendVia(ctx context.Context) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		a.phases.enter(job.WaitPhase)
+		defer a.phases.enter(job.ReadPhase)
 		return a.ask(req)
 	}
 	to := a.route()
@@ -137,9 +140,13 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		if err != nil {
 			return nil, err
 		}
+		a.phases.enter(job.ConnectPhase)
 		conn, kept, err := a.client.connection(ctx, to, a.which(tries))
 		if err != nil {
 			return nil, err
+		}
+		if a.phases.enter(job.SendPhase); !kept {
+			a.phases.took(conn)
 		}
 		waited, err := a.mayLeave(ctx)
 		if err != nil {
@@ -151,7 +158,7 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		}
 		a.hop.take(conn)
 		before := conn.sent.Load()
-		x := &exchange{conn: conn}
+		x := &exchange{conn: conn, phases: &a.phases}
 		resp, err := x.begin(req, requestSize(req), func() { a.responded.Store(true) })
 		if err == nil {
 			a.wrote = true
@@ -187,9 +194,13 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		if err != nil {
 			return nil, err
 		}
+		a.phases.enter(job.ConnectPhase)
 		conn, kept, err := pool.connection(ctx, to, a.which(tries))
 		if err != nil {
 			return nil, err
+		}
+		if a.phases.enter(job.SendPhase); !kept {
+			a.phases.took(conn.raw)
 		}
 		waited, err := a.mayLeave(ctx)
 		switch {
@@ -205,10 +216,12 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		}
 		a.hop.take(conn.raw)
 		w := &writing{begun: sync.OnceFunc(conn.begun)}
+		a.phases.enter(job.WaitPhase)
 		resp, err := conn.RoundTrip(req.WithContext(a.traced(ctx, w)))
 		w.begun()
 		a.wrote = a.wrote || err == nil || w.wrote.Load()
 		if err == nil {
+			a.phases.enter(job.ReadPhase)
 			resp.Body = newResponseBody(resp, &a.hop, nil)
 			if headerSize(resp.Header) > maxHeaderBytes {
 				resp.Body.Close()

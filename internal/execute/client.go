@@ -189,6 +189,7 @@ func (c *Client) Close() {
 func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 	start := time.Now()
 	a := &attempt{client: c, req: &r, method: r.Method, body: r.Body}
+	a.phases.enter(job.ConnectPhase)
 	if r.Timeout > 0 {
 		a.deadline = start.Add(r.Timeout)
 		var cancel context.CancelFunc
@@ -207,6 +208,6 @@ func (c *Client) Do(ctx context.Context, r Request) job.Outcome {
 		c.faults.over(r.Party.Account)
 		out.Response = resp
 	}
-	out.Duration = time.Since(start)
+	out.Duration, out.Timings = time.Since(start), a.phases.end(out.Failure)
 	return out
 }

@@ -45,17 +45,18 @@ var errFlood = errors.New("the target sent far more data than its response needs
 // targetConn is a connection to a target, below TLS.
 type targetConn struct {
 	net.Conn
-	route  route
-	server string // the host that was dialled
-	host   string // the same, as hostName returns it
-	at     string // address and port
-	addr   netip.Addr
-	conns  *connSet
-	stream net.Conn      // what carries HTTP: the connection itself, or TLS over it
-	place  *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
-	used   moment        // when it was opened, or last carried a request. Guarded by conns.mu
-	ending bool          // this side closes it. Guarded by conns.mu
-	kept   *keptConn     // set if this package speaks HTTP/1.1 over it, rather than net/http HTTP/2
+	route             route
+	server            string // the host that was dialled
+	host              string // the same, as hostName returns it
+	at                string // address and port
+	addr              netip.Addr
+	conns             *connSet
+	lookup, handshake time.Duration // how long DNS and TLS took when it was opened
+	stream            net.Conn      // what carries HTTP: the connection itself, or TLS over it
+	place             *list.Element // in the list of idle connections, or nil. Guarded by conns.mu
+	used              moment        // when it was opened, or last carried a request. Guarded by conns.mu
+	ending            bool          // this side closes it. Guarded by conns.mu
+	kept              *keptConn     // set if this package speaks HTTP/1.1 over it, rather than net/http HTTP/2
 
 	allowance atomic.Int64 // bytes that may still arrive
 	sent      atomic.Int64 // bytes written

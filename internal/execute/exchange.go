@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 const (
@@ -35,6 +37,7 @@ var (
 // sending of a large request is done in its caller's goroutine.
 type exchange struct {
 	conn   *targetConn
+	phases *phases
 	in     *bufio.Reader
 	header int64       // what the header may still have, in bytes
 	stop   func() bool // ends the watch over the context
@@ -83,10 +86,12 @@ func (x *exchange) begin(req *http.Request, size int, responded func()) (*http.R
 	if err := x.send(req, size); err != nil {
 		return nil, err
 	}
+	x.phases.enter(job.WaitPhase)
 	if _, err := x.in.Peek(1); err != nil {
 		return nil, x.reason(err)
 	}
 	responded()
+	x.phases.enter(job.ReadPhase)
 	for {
 		resp, err := http.ReadResponse(x.in, req)
 		if err != nil && x.header <= 0 {

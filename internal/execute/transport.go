@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -118,11 +120,13 @@ func (c *Client) connect(ctx context.Context, to route) (*targetConn, error) {
 	if hostName(host) == job.ListenHost {
 		return nil, &dialError{&blockedError{why: "it is spelled " + job.ListenHost + ", and never called over the network"}}
 	}
-	raw, err := c.dialTCP(ctx, "tcp", to.to)
+	var lookup atomic.Int64 // nanoseconds
+	raw, err := c.dialTCP(timeLookup(ctx, &lookup), "tcp", to.to)
 	if err != nil {
 		return nil, &dialError{err}
 	}
 	kept := c.keep(raw, host, to)
+	kept.lookup = time.Duration(lookup.Load())
 	if err := c.stillAllowed(kept); err != nil {
 		_ = kept.Close()
 		return nil, &dialError{err}
@@ -167,13 +171,21 @@ func (c *Client) shakeHands(ctx context.Context, raw *targetConn, versions []str
 	if certificate := raw.route.party.Certificate; certificate != nil {
 		certificate.present(cfg)
 	}
-	conn := tls.Client(raw, cfg)
+	conn, began := tls.Client(raw, cfg), time.Now()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return &handshakeError{err}
 	}
-	raw.stream = conn
+	raw.stream, raw.handshake = conn, time.Since(began)
 	return nil
+}
+
+// timeLookup returns a context for a dial that measures how long the name's lookup takes.
+func timeLookup(ctx context.Context, took *atomic.Int64) context.Context {
+	began := time.Now()
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSDone: func(httptrace.DNSDoneInfo) { took.Store(int64(time.Since(began))) },
+	})
 }
 
 // resolver is the pure Go resolver: its lookups hold no threads while they

@@ -149,7 +149,7 @@ func isUTC(zone string) bool {
 	return slices.Contains([]string{"UTC", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"}, zone)
 }
 
-// AppendLog appends the log's record.
+// AppendLog appends the log's record, without what only the dashboard shows.
 func AppendLog(b []byte, l *Log) []byte {
 	b = append(b, `{"event":`...)
 	b = rawjson.AppendText(b, l.Event)
@@ -160,7 +160,7 @@ func AppendLog(b []byte, l *Log) []byte {
 	b = append(b, `,"job_id":`...)
 	b = strconv.AppendInt(b, l.Job, 10)
 	b = append(b, `,"payload":`...)
-	b = append(b, l.Payload...)
+	b = appendWithoutTimings(b, l.Payload)
 	b = append(b, `,"user_id":`...)
 	b = appendID(b, l.Owner.ID)
 	return append(b, '}')

@@ -98,4 +98,5 @@ type Outcome struct {
 	// reported a failure itself; the kind is KindAnswer or KindAbandoned then.
 	Failure  *Failure
 	Duration time.Duration
+	Timings  Timings
 }

@@ -195,14 +195,14 @@ func outcomeLog(j *job.Job, at time.Time, a *messageData) job.Log {
 		event = job.EventError
 		b = job.AppendFailure(b, o.Failure)
 	default:
-		b = append(b, a.response.text...)
+		b = job.AppendTimings(append(b, a.response.text...), o.Timings)
 		if o.Failure != nil {
 			b = appendFailure(append(b, `,"error":`...), o.Failure)
 		}
 	}
 	if event != job.EventResponse {
 		b = append(b, `,"duration_ms":`...)
-		b = job.AppendMillis(b, o.Duration)
+		b = job.AppendTimings(job.AppendMillis(b, o.Duration), o.Timings)
 	}
 	if a.verdict == Awaiting {
 		return newLog(j.Owner, j.Number, event, at, append(b, awaitingSuffix...))

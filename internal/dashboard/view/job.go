@@ -35,8 +35,13 @@ type Job struct {
 	Because, Remedy string
 	Now             time.Time
 	Notice          string
-	Begun           bool   // the notice is about an action without a result yet
-	Self            string // the address of the live part
+	// Around is how late other runs of the schedule started. Origins are the numbers of the
+	// jobs that this one repeats, the nearest first; Reruns those of the jobs that repeat it,
+	// Children those that it became.
+	Around                    []time.Duration
+	Origins, Reruns, Children []int64
+	Begun                     bool   // the notice is about an action without a result yet
+	Self                      string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
 }
@@ -62,6 +67,9 @@ func (d *Job) response() *Attempt {
 	}
 	return nil
 }
+
+// Linked is how many jobs of a chain are linked at most.
+const Linked = 5
 
 func cancelQuestion(j *job.Job) string {
 	switch {

@@ -32,35 +32,6 @@ var LogEvents = []ui.Choice{
 	{Value: job.EventCompletion, Label: "Reported results"}, {Value: job.EventOrphaned, Label: "Orphaned jobs"},
 }
 
-// logName returns what a log is called in the list of a job.
-func logName(l *job.Log) string {
-	switch l.Event {
-	case job.EventRequest:
-		return "Request"
-	case job.EventResponse:
-		return "Response " + LineOf(l).Badge
-	case job.EventError:
-		return "Error: " + LineOf(l).Badge
-	case job.EventCallbackFailed:
-		return "Failed callback"
-	case job.EventWebhookFailed:
-		return "Failed webhook event"
-	case job.EventAlertFailed:
-		return "Failed alert"
-	case job.EventStateRejected:
-		return "Rejected $state"
-	case job.EventSkipped:
-		return "Skipped points"
-	case job.EventEnded:
-		return "End of the schedule"
-	case job.EventCompletion:
-		return "Reported result"
-	case job.EventOrphaned:
-		return "Orphaned"
-	}
-	return l.Event
-}
-
 // logSpans are the periods up to now that the filter offers.
 var logSpans = []ui.Choice{
 	{Value: "", Label: "Any time"}, {Value: "15m", Label: "Last 15 minutes"}, {Value: "1h", Label: "Last hour"}, {Value: "24h", Label: "Last day"}, {Value: "168h", Label: "Last week"},

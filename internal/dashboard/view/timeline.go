@@ -19,6 +19,8 @@ type moment struct {
 	at                time.Time // zero if it is not known
 	text              string
 	link, linkText    string
+	compare           string    // the address where the attempt is compared; "" for none
+	parts             []segment // of the attempt
 }
 
 // timeline returns what happened to a job and what is still to come, in order.
@@ -28,7 +30,7 @@ func (d *Job) timeline(href func(format string, args ...any) string) []moment {
 		past = append(past, due)
 	}
 	for i := range d.Attempts {
-		past = append(past, d.attemptMoment(&d.Attempts[i], i == 0, href))
+		past = append(past, d.attemptMoment(i, href))
 	}
 	past = append(past, d.failedDeliveries()...)
 	if end, ok := d.end(); ok {
@@ -48,7 +50,8 @@ func (d *Job) due() moment {
 	return m
 }
 
-func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) string) moment {
+func (d *Job) attemptMoment(i int, href func(string, ...any) string) moment {
+	a, first, place := &d.Attempts[i], i == 0, i+1
 	name := "Attempt " + strconv.Itoa(a.Number)
 	m := moment{at: a.StartedAt}
 	switch {
@@ -78,6 +81,10 @@ func (d *Job) attemptMoment(a *Attempt, first bool, href func(string, ...any) st
 	m.text += "Took " + ui.Millis(a.Duration) + "."
 	if a.Message != "" {
 		m.text += " " + ui.Sentence(a.Message)
+	}
+	m.parts = segments(a, d.longest())
+	if !first {
+		m.compare = href("/jobs/%d/compare?b=%d", d.Job.Number, place)
 	}
 	m.link, m.linkText = href("/jobs/%d/logs/%s", d.Job.Number, a.Outcome.ID), "View log"
 	return m
