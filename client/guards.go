@@ -87,9 +87,11 @@ type AlertMatch struct {
 
 // AlertReceiver has one of its fields.
 type AlertReceiver struct {
-	Webhook string `json:"webhook,omitempty"`
-	Slack   string `json:"slack,omitempty"`
-	Email   string `json:"email,omitempty"`
+	Webhook   string `json:"webhook,omitempty"`
+	Slack     string `json:"slack,omitempty"`     // the URL of an incoming webhook
+	Teams     string `json:"teams,omitempty"`     // the URL of a Workflows webhook of Microsoft Teams
+	PagerDuty string `json:"pagerduty,omitempty"` // an integration key of the Events API v2
+	Email     string `json:"email,omitempty"`
 }
 
 // Alert is an alert as it is stored.

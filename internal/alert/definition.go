@@ -29,7 +29,8 @@ type Definition struct {
 // Receiver is whom an alert tells.
 type Receiver struct {
 	Channel job.Channel
-	// Target is the URL of deliveries: https, or mailto: with an address.
+	// Target is the URL that stands for the receiver: https, or mailto: with an address.
+	// Its channel says where deliveries go.
 	Target string
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/mailaddress"
+	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -215,13 +216,14 @@ func (r *reader) readTo(v rawjson.Value) {
 }
 
 func (r *reader) readReceiver(at string, v rawjson.Value) (receiver Receiver, ok bool) {
-	const shape = `must be an object with one of webhook, slack and email, as in {"webhook": "https://example.com/alerts"}`
+	names := notify.ChannelNames()
+	shape := "must be an object with one of " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + `, as in {"webhook": "https://example.com/alerts"}`
 	if v.Kind() != '{' {
 		r.refuse(at, shape)
 		return receiver, false
 	}
 	before := r.problems.Len()
-	given := r.members(at, v, []string{"webhook", "slack", "email"})
+	given := r.members(at, v, names)
 	if r.problems.Len() > before {
 		return receiver, false
 	}
@@ -241,13 +243,17 @@ func (r *reader) readTarget(at, name string, v rawjson.Value) (receiver Receiver
 		return receiver, false
 	}
 	text, why := rawjson.Text(v), ""
-	switch name {
-	case "webhook":
-		receiver, why = Receiver{job.AlertWebhook, text}, job.WhyNotTarget(text, r.checks.Targets)
-	case "slack":
-		receiver, why = Receiver{job.AlertSlack, text}, job.WhyNotTarget(text, r.checks.Targets)
-	default:
+	channel := notify.ChannelNamed(name)
+	if channel.Number == job.AlertMail {
 		receiver, why = r.readAddress(text)
+	} else {
+		receiver = Receiver{channel.Number, channel.TargetOf(text)}
+		if channel.Why != nil {
+			why = channel.Why(text)
+		}
+		if why == "" {
+			why = job.WhyNotTarget(receiver.Target, r.checks.Targets)
+		}
 	}
 	if why != "" {
 		r.refuse(at, why)

@@ -262,12 +262,11 @@ func (t *tracker) finish() *store.AlertChanges {
 	return &t.changes
 }
 
-// channelOf returns the channel that formats a receiver's messages.
-func channelOf(r Receiver) notify.Channel { return notify.Channels[r.Channel] }
-
 // Delivery returns a message to a receiver.
 func Delivery(owner job.Owner, r Receiver, m *notify.Message, due time.Time) job.Delivery {
+	channel := notify.ChannelOf(r.Channel)
 	return job.Delivery{
-		MessageID: "msg_" + uuid.NewString(), Owner: owner, Job: m.Job, Channel: r.Channel, URL: r.Target, Event: m.Type, DueAt: due, Body: channelOf(r).Body(m),
+		MessageID: "msg_" + uuid.NewString(), Owner: owner, Job: m.Job, Channel: r.Channel, URL: channel.EndpointOf(r.Target), Event: m.Type, DueAt: due,
+		Body: channel.Body(m, r.Target),
 	}
 }

@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
+	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -37,7 +41,7 @@ func (a *alertView) receivers() string {
 }
 
 func receiver(to map[string]string) string {
-	for _, kind := range []string{"webhook", "slack", "email"} {
+	for _, kind := range notify.ChannelNames() {
 		if to[kind] != "" {
 			return kind + " " + to[kind]
 		}
@@ -75,17 +79,15 @@ func (c *alertsShow) Run(env *environment) error {
 
 type alertsSet struct {
 	serviceFlags
-	Name        string   `arg:"" help:"The alert's name."`
-	File        string   `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
-	On          []string `placeholder:"WHAT" help:"What to report: failed, recovered, late, skipped or ended; several with commas."`
-	After       string   `placeholder:"N" help:"How many failures in a row are reported. Default: 1."`
-	LateBy      string   `placeholder:"DURATION" help:"How late a job is before it is reported, such as '5 minutes'. Default: a minute."`
-	Tag         []string `sep:"none" placeholder:"TAG" help:"Watch only jobs with this tag; may be repeated."`
-	Schedule    string   `placeholder:"ID" help:"Watch only runs of this schedule: its id, or key:KEY."`
-	Webhook     []string `sep:"none" placeholder:"URL" help:"Send to this webhook; may be repeated."`
-	Slack       []string `sep:"none" placeholder:"URL" help:"Send to this incoming webhook of Slack; may be repeated."`
-	Email       []string `sep:"none" placeholder:"ADDRESS" help:"Send an e-mail; may be repeated."`
-	RemindEvery string   `placeholder:"DURATION" help:"Send the message again while it lasts, such as '6 hours'."`
+	Name        string       `arg:"" help:"The alert's name."`
+	File        string       `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
+	On          []string     `placeholder:"WHAT" help:"What to report: failed, recovered, late, skipped or ended; several with commas."`
+	After       string       `placeholder:"N" help:"How many failures in a row are reported. Default: 1."`
+	LateBy      string       `placeholder:"DURATION" help:"How late a job is before it is reported, such as '5 minutes'. Default: a minute."`
+	Tag         []string     `sep:"none" placeholder:"TAG" help:"Watch only jobs with this tag; may be repeated."`
+	Schedule    string       `placeholder:"ID" help:"Watch only runs of this schedule: its id, or key:KEY."`
+	To          kong.Plugins `embed:""` // of newReceiverFlags
+	RemindEvery string       `placeholder:"DURATION" help:"Send the message again while it lasts, such as '6 hours'."`
 }
 
 // Run defines an alert.
@@ -132,19 +134,33 @@ func (c *alertsSet) fields(env *environment, members []rawjson.Member) ([]rawjso
 	if match != nil {
 		members = setField(members, "match", rawjson.Object(match))
 	}
-	var to []rawjson.Value
-	for _, kind := range []struct {
-		name    string
-		targets []string
-	}{{"webhook", c.Webhook}, {"slack", c.Slack}, {"email", c.Email}} {
-		for _, target := range kind.targets {
-			to = append(to, rawjson.Object([]rawjson.Member{{Name: kind.name, Value: rawjson.Quote(target)}}))
-		}
-	}
-	if to != nil {
+	if to := c.receivers(); to != nil {
 		members = setField(members, "to", rawjson.Array(to))
 	}
 	return members, nil
+}
+
+// newReceiverFlags returns a flag for each channel.
+func newReceiverFlags() kong.Plugins {
+	var members []reflect.StructField
+	for _, c := range notify.Channels {
+		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q sep:"none"`, c.Name, c.Placeholder, c.Help)
+		members = append(members, reflect.StructField{Name: "F_" + c.Name, Type: reflect.TypeFor[[]string](), Tag: reflect.StructTag(tag)})
+	}
+	return kong.Plugins{reflect.New(reflect.StructOf(members)).Interface()}
+}
+
+// receivers returns the receivers that flags give.
+func (c *alertsSet) receivers() (to []rawjson.Value) {
+	for _, group := range c.To {
+		flags := reflect.ValueOf(group).Elem()
+		for i, channel := range notify.Channels {
+			for _, target := range flags.Field(i).Interface().([]string) {
+				to = append(to, rawjson.Object([]rawjson.Member{{Name: channel.Name, Value: rawjson.Quote(target)}}))
+			}
+		}
+	}
+	return to
 }
 
 type alertsTest struct {

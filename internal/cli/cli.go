@@ -142,6 +142,7 @@ func newGrammar() *commands {
 	var grammar commands
 	grammar.Jobs.Create.Options = newFieldFlags(job.ForCreate)
 	grammar.Schedules.Create.Options = newFieldFlags(job.ForSchedule)
+	grammar.Alerts.Set.To = newReceiverFlags()
 	grammar.Jobs.List.filterFlags = newFilterFlags(job.OfJobs)
 	grammar.Operations.Start.filterFlags = newFilterFlags(job.OfOperations)
 	grammar.Schedules.List.filterFlags = newFilterFlags(job.OfSchedules)

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
 )
@@ -110,7 +111,7 @@ func alertBody(form url.Values) rawjson.Value {
 	}
 	add("match", rawjson.Object(match))
 	var to []rawjson.Value
-	for _, kind := range view.ReceiverKinds {
+	for _, kind := range notify.ChannelNames() {
 		for _, target := range words(form.Get(kind)) {
 			to = append(to, rawjson.Object([]rawjson.Member{{Name: kind, Value: rawjson.Quote(target)}}))
 		}
@@ -147,7 +148,7 @@ func (s *Server) testAlert(c *call) error {
 
 // alertResult returns what a receiver said.
 func alertResult(t *service.AlertTest) view.AlertResult {
-	r := view.AlertResult{Target: strings.TrimPrefix(t.Receiver.Target, "mailto:"), Took: t.Outcome.Duration}
+	r := view.AlertResult{Target: notify.ChannelOf(t.Receiver.Channel).TextOf(t.Receiver.Target), Took: t.Outcome.Duration}
 	if response := t.Outcome.Response; response != nil {
 		r.Status, r.Text = response.Status, string(response.Body)
 	}

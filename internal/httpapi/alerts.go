@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -99,14 +98,8 @@ func appendAlert(b []byte, a *service.Alert) []byte {
 
 // appendAlertTest appends what a receiver said.
 func appendAlertTest(b []byte, t *service.AlertTest) []byte {
-	kind, target := "webhook", t.Receiver.Target
-	switch t.Receiver.Channel {
-	case job.AlertSlack:
-		kind = "slack"
-	case job.AlertMail:
-		kind, target = "email", strings.TrimPrefix(target, "mailto:")
-	}
-	b = rawjson.AppendText(append(b, `{"to":{"`+kind+`":`...), target)
+	channel := notify.ChannelOf(t.Receiver.Channel)
+	b = rawjson.AppendText(append(b, `{"to":{"`+channel.Name+`":`...), channel.TextOf(t.Receiver.Target))
 	b = append(b, `},"status":`...)
 	if r := t.Outcome.Response; r != nil {
 		b = strconv.AppendInt(b, int64(r.Status), 10)

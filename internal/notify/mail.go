@@ -7,12 +7,22 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Mail formats messages as e-mails; their sender encodes them. The body of the
-// delivery is an object with subject and text.
-type Mail struct{}
+// mailto is the scheme of targets that get e-mails.
+const mailto = "mailto:"
+
+// mail sends e-mails; their sender encodes them. The body of the delivery is a Letter.
+var mail = Channel{
+	Number: job.AlertMail, Name: "email", Label: "E-mail", Hint: "Addresses, one per line. Their owners may be asked to confirm first.",
+	Placeholder: "ADDRESS", Help: "Send an e-mail; may be repeated.",
+	Target: func(text string) string { return mailto + text },
+	Text:   func(target string) string { return strings.TrimPrefix(target, mailto) },
+	Shown:  func(target string) string { return strings.TrimPrefix(target, mailto) },
+	Body:   func(m *Message, _ string) rawjson.Value { return letterOf(m) },
+}
 
 // Letter is the body of an e-mail's delivery.
 type Letter struct {
@@ -20,8 +30,7 @@ type Letter struct {
 	Text    string `json:"text"`
 }
 
-// Body implements Channel.
-func (Mail) Body(m *Message) rawjson.Value {
+func letterOf(m *Message) rawjson.Value {
 	all := append([]string{headline(m), ""}, lines(m)...)
 	if m.Link != "" {
 		all = append(all, "", m.Link)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -64,15 +63,6 @@ const (
 	// MaxError is how much of an error's message is shown, in bytes.
 	MaxError = 500
 )
-
-// A Channel formats messages for one kind of receiver.
-type Channel interface {
-	// Body returns the body of a delivery.
-	Body(m *Message) rawjson.Value
-}
-
-// Channels are the channels by the channel of their deliveries.
-var Channels = map[job.Channel]Channel{job.AlertWebhook: Webhook{}, job.AlertSlack: Slack{}, job.AlertMail: Mail{}}
 
 // encode returns the JSON of a value that can always be encoded, without HTML
 // escapes.

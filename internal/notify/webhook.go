@@ -7,8 +7,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Webhook formats messages as JSON, like the events of a job's webhook.
-type Webhook struct{}
+// webhook posts JSON, like the events of a job's webhook.
+var webhook = Channel{
+	Number: job.AlertWebhook, Name: "webhook", Label: "Webhooks", Hint: "URLs, one per line. Messages are signed.",
+	Placeholder: "URL", Help: "Send to this webhook; may be repeated.",
+	Shown: hostOf,
+	Body:  func(m *Message, _ string) rawjson.Value { return webhookEvent(m) },
+}
 
 type webhookBody struct {
 	Type      string      `json:"type"`
@@ -29,8 +34,7 @@ type webhookData struct {
 	Merged   map[string]int `json:"merged,omitempty"`
 }
 
-// Body implements Channel.
-func (Webhook) Body(m *Message) rawjson.Value {
+func webhookEvent(m *Message) rawjson.Value {
 	data := webhookData{Alert: m.Alert, Failures: m.Failures, Status: m.Detail.Status, Error: m.Detail.Error, Reason: m.Detail.Reason, Merged: m.Merged}
 	if m.Schedule != uuid.Nil {
 		data.Schedule = &m.Schedule

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,8 +96,11 @@ func TestAlert_RefusedWithPointersAndNothingStored(t *testing.T) {
 func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	target, receiver, slack := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
-	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"},{"slack":"`+slack.URL+`"}]}`)
+	routes := func() *harness.Route { return harness.SharedTarget(t).Route(t) }
+	target, receiver, slack, teams, pager := routes(), routes(), routes(), routes(), routes()
+	const pagerKey = "R0123456789012345678901234567890"
+	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"},{"slack":"`+slack.URL+`"},
+		{"teams":"`+teams.URL+`"},{"pagerduty":"`+pager.URL+`?routing_key=`+pagerKey+`"}]}`)
 	const members = `"tags":["x"],"method":"post","headers":{"Authorization":"hush"},"body":{"pin":4711}`
 	for _, status := range []int{500, 200, 500} {
 		finish(t, a.Client, target, status, members)
@@ -105,6 +109,7 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	last := finish(t, a.Client, target, 503, members)
 	receiver.Await(t, 1, soon) // a later message may overtake it
 	slack.Await(t, 1, soon)
+	pager.Await(t, 1, soon)
 	for _, status := range []int{500, 200, 200} {
 		finish(t, a.Client, target, status, members)
 	}
@@ -122,7 +127,18 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	if text := texts[0].JSON().Get("text").Str(); !strings.Contains(text, "[a] failed 2 times in a row: job ") || !strings.Contains(text, "told by the target") {
 		t.Errorf("Slack got %q", text)
 	}
-	for _, h := range append(hits, texts...) {
+	cards, events := teams.Await(t, 2, soon), pager.Await(t, 2, soon)
+	if text := string(cards[0].Body); !strings.Contains(text, "[a] failed 2 times in a row: job ") {
+		t.Errorf("Teams got %s", cards[0].Body)
+	}
+	opened, resolved := events[0].JSON(), events[1].JSON()
+	if opened.Get("event_action").Str() != "trigger" || resolved.Get("event_action").Str() != "resolve" || opened.Get("dedup_key").Str() != resolved.Get("dedup_key").Str() {
+		t.Errorf("PagerDuty got %s and %s; expected an incident that is resolved", events[0].Body, events[1].Body)
+	}
+	if got := opened.Get("routing_key").Str(); got != pagerKey || strings.Contains(events[0].RawQuery, pagerKey) {
+		t.Errorf("PagerDuty got the key %q, and the query %q", got, events[0].RawQuery)
+	}
+	for _, h := range slices.Concat(hits, texts, cards, events) {
 		if strings.Contains(string(h.Body), "hush") || strings.Contains(string(h.Body), "4711") {
 			t.Errorf("a message has what the request had: %s", h.Body)
 		}

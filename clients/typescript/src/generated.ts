@@ -1782,17 +1782,18 @@ export interface AlertMatch {
 }
 
 /**
- * Whom the alert tells. A `webhook` gets JSON, `slack` is the URL of an
- * incoming webhook of Slack and takes `{"text"}`, and `email` needs
- * `--smtp-url`.
+ * Whom the alert tells: one of the members. A `webhook` gets JSON; `slack` is the
+ * URL of an incoming webhook of Slack, `teams` of a Workflows webhook of Microsoft
+ * Teams; `pagerduty` is an integration key of PagerDuty's Events API v2, or the URL
+ * of such an API with `routing_key`; `email` needs `--smtp-url`.
  */
-export type AlertReceiver = {
-  webhook: Url;
-} | {
-  slack: Url;
-} | {
-  email: string;
-};
+export interface AlertReceiver {
+  webhook?: Url;
+  slack?: Url;
+  teams?: Url;
+  pagerduty?: string;
+  email?: string;
+}
 
 /** An alert with its definition, and defaults for what was not given. */
 export interface Alert {

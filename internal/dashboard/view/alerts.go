@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -37,10 +38,6 @@ type AlertResult struct {
 	Failed       bool
 	Took         time.Duration
 }
-
-// ReceiverKinds are the kinds of receivers: the members of a receiver, and the
-// inputs of the form.
-var ReceiverKinds = []string{"webhook", "slack", "email"}
 
 var alertSignals = []ui.Choice{
 	{Value: "failed", Label: "Failed: runs failed, one or several in a row"},
@@ -85,7 +82,7 @@ func (a *Alert) Values() url.Values {
 		"name": {a.Name}, "on": texts(rawjson.Get(a.Definition, "on")), "after": {text("after")}, "late_by": {text("late_by")}, "remind_every": {text("remind_every")},
 		"tags": {strings.Join(texts(rawjson.Get(match, "tags")), " ")}, "schedule_id": {rawjson.Text(rawjson.Get(match, "schedule_id"))},
 	}
-	for _, kind := range ReceiverKinds {
+	for _, kind := range notify.ChannelNames() {
 		values.Set(kind, strings.Join(a.receivers(kind), "\n"))
 	}
 	return values
@@ -114,15 +111,9 @@ func (a *Alert) watched() string {
 // credential, so only its host is shown.
 func (a *Alert) receiverSummary() string {
 	var words []string
-	for _, kind := range ReceiverKinds {
-		for _, target := range a.receivers(kind) {
-			switch kind {
-			case "webhook":
-				target = job.Host(target)
-			case "slack":
-				target = "Slack"
-			}
-			words = append(words, target)
+	for _, channel := range notify.Channels {
+		for _, text := range a.receivers(channel.Name) {
+			words = append(words, channel.Shown(channel.TargetOf(text)))
 		}
 	}
 	return strings.Join(words, ", ")
@@ -147,12 +138,13 @@ func (d *Alerts) input(name, label, pointer, hint string) ui.Input {
 	return ui.Input{Name: name, Label: label, Hint: hint, Value: d.Form.entered("alert", name), Error: d.Form.at("alert", pointer)}
 }
 
-// receiverInput returns the input for the receivers of a kind.
-func (d *Alerts) receiverInput(kind, label, hint string) ui.Input {
-	i := d.input(kind, label, "#/to/"+kind, hint)
+// receiverInput returns the input for the receivers of a channel.
+func (d *Alerts) receiverInput(channel *notify.Channel) ui.Input {
+	kind := channel.Name
+	i := d.input(kind, channel.Label, "#/to/"+kind, channel.Hint)
 	i.Rows, i.Mono = 2, true
 	first := 0
-	for _, k := range ReceiverKinds {
+	for _, k := range notify.ChannelNames() {
 		n := len(strings.FieldsFunc(d.Form.Values.Get(k), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' }))
 		if k == kind {
 			for at := first; at < first+n && i.Error == ""; at++ {

@@ -1645,8 +1645,18 @@ class AlertMatch(TypedDict, total=False):
     schedule_id: UuidOrNull
 
 
-class AlertReceiver(TypedDict):
+class AlertReceiver(TypedDict, total=False):
+    """Whom the alert tells: one of the members. A `webhook` gets JSON; `slack` is the
+    URL of an incoming webhook of Slack, `teams` of a Workflows webhook of Microsoft
+    Teams; `pagerduty` is an integration key of PagerDuty's Events API v2, or the URL
+    of such an API with `routing_key`; `email` needs `--smtp-url`.
+    """
+
     webhook: Url
+    slack: Url
+    teams: Url
+    pagerduty: str
+    email: str
 
 
 class Alert(TypedDict):
