@@ -27,9 +27,10 @@ race: ## run every test with the race detector, also the service that they start
 hostile: ## attack the service beside a victim; needs a quiet machine
 	PUNCTUAL_HOSTILE_STRICT=1 $(GO) test ./test/hostile -count=1 -v -timeout 0
 
-chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other tests of several nodes at their full size
+chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other tests of several nodes and of kills at their full size
 	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -count=1 -v
 	PUNCTUAL_E2E_FULL=1 ./scripts/test -race=false ./test/e2e -run TestDurabilityKill -count=1 -v
+	PUNCTUAL_WORKFLOW_RUNS=201 ./scripts/test -race=false ./test/clients/workflow -count=1 -v
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only
 	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \

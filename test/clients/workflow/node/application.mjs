@@ -232,8 +232,8 @@ export async function thirdParty() {
 }
 
 /** until waits until a condition gives something. */
-export async function until(condition, what) {
-  for (let waited = 0; waited < 40_000; waited += 20) {
+export async function until(condition, what, seconds = 40) {
+  for (let waited = 0; waited < seconds * 1000; waited += 20) {
     const found = await condition();
     if (found) return found;
     await new Promise((later) => setTimeout(later, 20));
