@@ -112,6 +112,9 @@ func TestEveryCallThatNeedsAKeySaysSo(t *testing.T) {
 			if readsBody := op.RequestBody != nil; readsBody != (op.Responses.Value("415") != nil) {
 				t.Errorf("%s %s: 415 goes with a body that is read", method, path)
 			}
+			if strings.HasPrefix(path, "/.well-known/") {
+				continue // 404 without an issuer
+			}
 			if named := strings.Contains(path, "{") && op.OperationID != "putHeaderSecret" && op.OperationID != "putAlert" && op.OperationID != "putLimit" && op.OperationID != "putGroup" || op.OperationID == "cancelJobs"; named != (op.Responses.Value("404") != nil) {
 				t.Errorf("%s %s: 404 goes with an id in the path", method, path)
 			}

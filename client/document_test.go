@@ -73,7 +73,7 @@ func read(t *testing.T) document {
 
 // notCalled are operations for operators and readers, not for programs, and the
 // WebSocket of punctual listen.
-var notCalled = []string{"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "listen"}
+var notCalled = []string{"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "getIssuer", "getIssuerKeys", "listen"}
 
 func TestClient_HasAMethodForEveryOperation(t *testing.T) {
 	methods := reflect.TypeFor[*Client]()

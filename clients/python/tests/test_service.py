@@ -13,7 +13,7 @@ from punctual._transport import Request, Transport
 from .support import API, FAR, client, eventually, rejected, respond, serve, target, variable
 
 #: Calls of the document that this client has no method for: they are for browsers, machines and `punctual listen`.
-LEFT_OUT = {"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "listen"}
+LEFT_OUT = {"getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "getIssuer", "getIssuerKeys", "listen"}
 
 #: Of two templates that match, the one without parameters is meant.
 TEMPLATES = sorted(

@@ -5,7 +5,7 @@ import { Completion, Punctual, PunctualError, type AccountEvent } from "@punctua
 import { api, client, eventually, listen, service, type Listening } from "./support.js";
 
 /** Calls of the document that this client has no method for: they are for browsers and machines. */
-const leftOut = ["getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "listen"];
+const leftOut = ["getHealth", "getReadiness", "getMetrics", "getOpenAPI", "getReference", "getIssuer", "getIssuerKeys", "listen"];
 
 const called = new Set<string>();
 const templates = Object.entries(api.paths).flatMap(([path, methods]) =>
