@@ -12,7 +12,7 @@ import (
 // apply makes the schedules of an owner what a document says. Each schedule counts
 // as a call for the account's rate.
 func (s *Server) apply(c *call) error {
-	body, err := c.readBody()
+	body, err := c.readDocument()
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-// maxBatchBody is the largest body of a batch, in bytes.
-const maxBatchBody = 8 << 20
-
 // ndjson is the media type of a batch with an item in each line.
 const ndjson = "application/x-ndjson"
 

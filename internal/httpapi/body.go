@@ -16,8 +16,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// maxBody is the largest request body accepted, in bytes.
-const maxBody = 1 << 20
+const (
+	// maxBody is the largest body accepted by most calls, in bytes.
+	maxBody = 1 << 20
+	// maxBatchBody is the largest body of a batch, and of a document of schedules: an
+	// export can be applied.
+	maxBatchBody = 8 << 20
+)
 
 // trustedLength is how much memory a declared length allocates before the body
 // arrives.
@@ -32,12 +37,17 @@ const largeBody = 64 << 10
 func newParsing() chan struct{} { return make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // readBody reads a body as JSON; a form becomes the JSON it stands for.
-func (c *call) readBody() (rawjson.Value, error) {
+func (c *call) readBody() (rawjson.Value, error) { return c.readBodyUpTo(maxBody) }
+
+// readDocument is readBody for a document of schedules.
+func (c *call) readDocument() (rawjson.Value, error) { return c.readBodyUpTo(maxBatchBody) }
+
+func (c *call) readBodyUpTo(most int64) (rawjson.Value, error) {
 	isForm, err := c.bodyType()
 	if err != nil {
 		return nil, err
 	}
-	text, err := c.readAll(maxBody)
+	text, err := c.readAll(most)
 	if err != nil {
 		return nil, err
 	}

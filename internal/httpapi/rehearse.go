@@ -16,7 +16,7 @@ import (
 // rehearse responds with what schedules will do, as JSON or, if the client accepts only
 // that, as a calendar.
 func (s *Server) rehearse(c *call) error {
-	body, err := c.readBody()
+	body, err := c.readDocument()
 	if err != nil {
 		return err
 	}

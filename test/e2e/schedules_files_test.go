@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -403,6 +404,15 @@ func TestExport_OfAWholeAccountCanBeApplied(t *testing.T) {
 	b.Post("/api/apply", strings.TrimSuffix(strings.TrimSpace(exported), "}")+`,"prune":true}`).WantPointers("#/prune")
 	empty := account(t)
 	empty.Post("/api/apply", `{"schedules":[]}`).WantPointers("#/owner")
+	// More than one body of most calls.
+	large := account(t)
+	for i := range 6 {
+		body := `{"url":"https://example.com/","cron":"0 9 * * *","method":"post","body":"` + strings.Repeat("b", 200<<10) + `"}`
+		large.Do("PUT", "/api/schedules/key:"+strconv.Itoa(i), body).Want(201)
+	}
+	whole := string(large.Get("/api/export").Want(200).Body)
+	wantOutcome(t, large.Post("/api/apply", whole), "0 unchanged, 1 unchanged, 2 unchanged, 3 unchanged, 4 unchanged, 5 unchanged")
+	large.Post("/api/rehearse", whole).Want(200)
 }
 
 func TestCommandApply_JoinsFilesOfAnOwner(t *testing.T) {
