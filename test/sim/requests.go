@@ -52,10 +52,11 @@ func (c *checker) checkExpiry(h *hit) {
 	}
 }
 
-// checkAfter reports a start before the end of a job that it had to wait for.
+// checkAfter reports a start before the end of a job that it had to wait for. One that a
+// client runs waits no longer.
 func (c *checker) checkAfter(h *hit) {
 	r := c.jobs[h.job]
-	if r == nil {
+	if r == nil || c.w.plan.runsNow(h.action) {
 		return
 	}
 	completed := rawjson.Text(rawjson.Get(rawjson.Get(r.args, "after"), "on")) == string(job.AfterCompleted)
