@@ -55,7 +55,7 @@ var Least = map[string]identity.Role{
 	"service.EnsureLimit":                identity.RoleEditor,
 	"service.Export":                     identity.RoleViewer,
 	"service.ExportSchedules":            identity.RoleViewer,
-	"service.FailuresSince":              identity.RoleViewer,
+	"service.FailedJobs":                 identity.RoleViewer,
 	"service.Find":                       identity.RoleViewer,
 	"service.FindSchedules":              identity.RoleViewer,
 	"service.Group":                      identity.RoleViewer,

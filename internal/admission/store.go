@@ -268,9 +268,14 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	})
 }
 
-// FailuresSince implements Records.
-func (s *Store) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
-	return few(ctx, s, owner, nothing, func() ([]job.FailedJob, error) { return s.Records.FailuresSince(ctx, owner, since, limit) })
+// FailedJobs implements Records.
+func (s *Store) FailedJobs(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
+	return few(ctx, s, owner, nothing, func() ([]job.FailedJob, error) { return s.Records.FailedJobs(ctx, owner, since, limit) })
+}
+
+// JobOrigins implements Records.
+func (s *Store) JobOrigins(ctx context.Context, owner job.Owner, numbers []int64) ([]job.FailedJob, error) {
+	return few(ctx, s, owner, nothing, func() ([]job.FailedJob, error) { return s.Records.JobOrigins(ctx, owner, numbers) })
 }
 
 // JobFailures implements Records.
@@ -281,4 +286,9 @@ func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int6
 // SchedulesFailing implements Records.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return few(ctx, s, owner, nothing, func() ([]job.FailingSchedule, error) { return s.Records.SchedulesFailing(ctx, owner, limit) })
+}
+
+// MuteList implements Records.
+func (s *Store) MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error) {
+	return few(ctx, s, job.Owner{Number: account}, nothing, func() ([]*job.Mute, error) { return s.Records.MuteList(ctx, account, schedules) })
 }

@@ -24,10 +24,21 @@ func (s *Server) showFailing(c *call) error {
 	return c.render(http.StatusOK, ui.Failing(n))
 }
 
-// countFailing counts the schedules that fail, up to ui.FailingCounted.
+// countFailing counts the schedules that fail and are not muted, of the first
+// ui.FailingCounted that fail.
 func (s *Server) countFailing(ctx context.Context, c *call) (int, error) {
 	failing, err := s.Service.SchedulesFailing(ctx, c.owner(), ui.FailingCounted)
-	return len(failing), err
+	if err != nil || len(failing) == 0 {
+		return 0, err
+	}
+	mutes, err := s.Service.Mutes(ctx, c.owner(), nil)
+	n := 0
+	for _, f := range failing {
+		if mutes[f.ID] == nil {
+			n++
+		}
+	}
+	return n, err
 }
 
 // readFailing reads how many schedules fail, for the frame of a page. A page is shown

@@ -99,7 +99,7 @@ func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 	if d.selected {
 		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(ui.From(c.r.Context()).Now, d.from, d.to), Href: c.here(), Current: true})
 	}
-	o.Figures, o.FailedAttempts = figures(&series.Total), series.Total.Failed
+	o.Figures = figures(&series.Total)
 	if err := s.readRibbon(c, o, series, &d); err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	w.create(ann, `{"url":"https://example.com/hook","name":"Soon to come","schedule_in":600}`)
 	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":90000}`)
 	a := b.want(b.get("/"), 200, "Soon to come")
-	for _, says := range []string{`<a class="row-link" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "in the last 24 hours: p50 39 ms, p99 39 ms.",
+	for _, says := range []string{`<a class="triage-name" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "in the last 24 hours: p50 39 ms, p99 39 ms.",
 		"Last 24 hours: 200 attempts, 1 of them failed. 1 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.", "peak 200 in 10 min at 12:00 UTC", "{&#34;144&#34;:&#34;Soon to come&#34;}",
 		// The column of 12:00 is one of 180, its failure hangs below the line, and the run to come stands in the next one.
 		`viewBox="0 0 180 100"`, `class="ran" d="M143.12 78v-76h0.76v76z"`, `class="failed" d="M143.12 78v3h0.76v-3z"`, `class="planned" d="M144.12 78v-5.4h0.76v5.4z"`} {

@@ -55,29 +55,35 @@ type FailingSchedule struct {
 type FailedJob struct {
 	Number      int64
 	Name        *string
-	ScheduleID  uuid.UUID
+	ScheduleID  uuid.UUID // uuid.Nil for a one-off job
 	Host        string
+	RerunOf     int64 // the job that it repeats; 0 for none
+	InsertedAt  time.Time
 	DiscardedAt time.Time
-	Cause       string // of its last attempt; "" if its logs are gone
 }
 
-// LastFailure is the latest failed attempt of a job: its Cause and its number, which
-// is 0 if it can't be read.
+// LastFailure is the latest failed attempt of a job: its Cause, why it failed in a
+// sentence, and its number. What can't be read is "" or 0.
 type LastFailure struct {
-	Cause   string
-	Attempt int
+	Cause, Message string
+	Attempt        int
 }
 
-// FailureSuffix is how many of the last characters of a log's payload
-// ReadLastFailure needs.
-const FailureSuffix = 100
+// How many of the first and of the last characters of a log's payload ReadLastFailure
+// needs.
+const (
+	FailureHead   = 600
+	FailureSuffix = 2400 // an error at the end may have MaxReason characters, each escaped
+)
 
 // ReadLastFailure reads a failed attempt from the event of its log and from the
 // beginning and the end of the log's payload.
 func ReadLastFailure(event string, prefix, suffix []byte) LastFailure {
-	f := LastFailure{Cause: FailureCause(event, prefix)}
-	if i := bytes.LastIndex(suffix, []byte(`,"attempt":`)); i >= 0 {
-		f.Attempt, _ = strconv.Atoi(between(string(suffix[i:]), `"attempt":`))
+	var a AttemptSummary
+	(&AttemptLog{Event: event, Head: string(prefix), Tail: string(suffix)}).end(&a)
+	f := LastFailure{Cause: FailureCause(event, prefix), Attempt: a.Number}
+	if a.Failure != nil {
+		f.Message = a.Failure.Message
 	}
 	return f
 }

@@ -154,8 +154,14 @@ func (l *AttemptLog) end(a *AttemptSummary) {
 	case i >= 0:
 		a.Failure = failureIn(tail[i+len(`"error":`):])
 	case a.Number > 0: // only failed attempts have their number there
-		a.Failure = &Failure{Kind: KindStatus, Message: "the target responded with " + strconv.Itoa(a.Status) + ", which is no success"}
+		a.Failure = StatusFailure(a.Status)
 	}
+}
+
+// StatusFailure returns why an attempt failed whose response had a status that is no
+// success by the job's rule.
+func StatusFailure(status int) *Failure {
+	return &Failure{Kind: KindStatus, Message: "the target responded with " + strconv.Itoa(status) + ", which is no success"}
 }
 
 // between returns the text after a name up to the next comma or brace.

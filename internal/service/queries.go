@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,10 +47,60 @@ func (s *Service) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.
 	return s.Store.JobsAhead(ctx, owner, bounds, limit, look, pending)
 }
 
-// FailuresSince returns up to limit of the owner's jobs that were discarded at or
-// after a time, latest first, with the cause of their last failure.
-func (s *Service) FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
-	return s.Store.FailuresSince(ctx, owner, since, limit)
+// FailedJobs returns up to limit of the owner's jobs that were discarded at or after a
+// time, latest first. A rerun has the schedule of the job that it repeats.
+func (s *Service) FailedJobs(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
+	failed, err := s.Store.FailedJobs(ctx, owner, since, limit)
+	if err != nil {
+		return nil, err
+	}
+	return failed, s.findOrigins(ctx, owner, failed)
+}
+
+// maxReruns is how many reruns of reruns are followed to the first job.
+const maxReruns = 5
+
+// findOrigins gives reruns the schedule and the name of the jobs that they repeat.
+func (s *Service) findOrigins(ctx context.Context, owner job.Owner, failed []job.FailedJob) error {
+	repeats := map[int64]int64{} // by the number of a rerun: the job that it repeats, and what that repeats
+	for i := range failed {
+		if f := &failed[i]; f.RerunOf != 0 && f.ScheduleID == uuid.Nil {
+			repeats[f.Number] = f.RerunOf
+		}
+	}
+	found := map[int64]job.FailedJob{}
+	for range maxReruns {
+		wanted := map[int64]bool{}
+		for _, of := range repeats {
+			if _, known := found[of]; !known {
+				wanted[of] = true
+			}
+		}
+		if len(wanted) == 0 {
+			break
+		}
+		origins, err := s.Store.JobOrigins(ctx, owner, slices.Collect(maps.Keys(wanted)))
+		if err != nil {
+			return err
+		}
+		for _, o := range origins {
+			found[o.Number] = o
+		}
+		for number, of := range repeats {
+			if o, known := found[of]; known && o.RerunOf != 0 {
+				repeats[number] = o.RerunOf
+			}
+		}
+		if len(origins) == 0 {
+			break
+		}
+	}
+	for i := range failed {
+		if o, known := found[repeats[failed[i].Number]]; known && o.ScheduleID != uuid.Nil {
+			failed[i].ScheduleID, failed[i].Name = o.ScheduleID, o.Name
+		}
+	}
+	return nil
 }
 
 // JobFailures returns the latest failure of those of the given jobs of the owner that

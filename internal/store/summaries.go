@@ -25,9 +25,12 @@ type Summaries interface {
 	// step. Of each step it reads at most look queue items of all owners and, if these
 	// don't cover it, at most pending of the owner's pending jobs for all steps.
 	JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look, pending int) ([]job.DueStep, error)
-	// FailuresSince returns up to limit of the owner's jobs that were discarded at or
-	// after a time, latest first, with the cause of their last failure.
-	FailuresSince(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error)
+	// FailedJobs returns up to limit of the owner's jobs that were discarded at or after a
+	// time, latest first.
+	FailedJobs(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error)
+	// JobOrigins returns what FailedJobs does of those of the given jobs of the owner that
+	// exist, in any state and order.
+	JobOrigins(ctx context.Context, owner job.Owner, numbers []int64) ([]job.FailedJob, error)
 	// JobFailures returns the latest failure of those of the given jobs of the owner
 	// that have a log of one. The jobs must not be completed.
 	JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error)

@@ -42,40 +42,31 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look).Go("/public").See("5 schedules failing").Check()
-			band := p.Value(`document.querySelector(".band").innerText`)
-			title, _, _ := strings.Cut(band, "\n")
-			if !regexp.MustCompile(`^5 schedules failing · oldest since \d\d:\d\d UTC · HTTP 500, connection failed$`).MatchString(title) {
-				t.Errorf("the band says %q", title)
+			rows := strings.Split(p.Value(`[...document.querySelectorAll(".triage-rows > li")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
+			if title := p.Value(`document.querySelector("#triage-title").innerText`); !regexp.MustCompile(`^\s*5 schedules failing · oldest since \d\d:\d\d UTC\s*$`).MatchString(title) {
+				t.Errorf("the title is %q", title)
 			}
-			for _, name := range []string{"Broken 007", "Broken 027", "Broken 047", "Broken 067", "Broken 087"} {
-				if !strings.Contains(band, name) {
-					t.Errorf("the band does not name %s:\n%s", name, band)
+			for i, row := range rows {
+				if !regexp.MustCompile(`^Broken \d\d\d (HTTP 500|connection failed) .*1 in a row since \d\d:\d\d UTC Last failure next in 23 h Acknowledge Mute`).MatchString(row) {
+					t.Errorf("row %d is %q", i, row)
 				}
 			}
-			if n := len(regexp.MustCompile(`Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed)`).FindAllString(band, -1)); n != 5 {
-				t.Errorf("the band says of %d schedules since when and why they fail:\n%s", n, band)
-			}
-			groups := p.Value(`[...document.querySelectorAll(".failure-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`)
-			if n := strings.Count(groups, "Broken"); n != 5 {
-				t.Errorf("the failures are grouped as:\n%s", groups)
+			if len(rows) != 5 {
+				t.Errorf("%d rows fail", len(rows))
 			}
 			grid := strings.Split(p.Value(`[...document.querySelectorAll(".grid-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
-			detail := ` ?Last run failed at \d\d:\d\d UTC, (HTTP 500|connection failed)`
-			if look.Phone {
-				detail = `` // the band says it
-			}
 			for i, row := range grid[:5] {
-				if !regexp.MustCompile(`^Broken \d\d\d` + detail + ` ?Failing ?in 23 h`).MatchString(row) {
+				if !regexp.MustCompile(`^Broken \d\d\d ?Failing ?in 23 h`).MatchString(row) {
 					t.Errorf("row %d of the grid is %q", i, row)
 				}
 			}
 			if !strings.HasPrefix(grid[5], "Schedule ") || len(grid) != 16 {
 				t.Errorf("after what fails, the grid has %q of %d rows", grid[5], len(grid))
 			}
-			if look.Phone && !p.Is(`document.querySelector(".band .button").getBoundingClientRect().bottom < innerHeight`) {
+			if look.Phone && !p.Is(`document.querySelector(".triage-do .button").getBoundingClientRect().bottom < innerHeight`) {
 				t.Error("what to press is not on the first screen")
 			}
-			p.Click(".band-list .failure-link").At("/public/jobs/*").See("Failed", "Broken").Go("/public")
+			p.Click(".triage-facts a").At("/public/jobs/*").See("Failed", "Broken").Go("/public")
 			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
 			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
 			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {
@@ -86,8 +77,8 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 	}
 }
 
-// TestOverview_ForgetsWhatRecovered tests that the band goes when the last schedule
-// completes a run, without scripts too.
+// TestOverview_ForgetsWhatRecovered tests that the list says that nothing fails when the last
+// schedule completes a run, without scripts too. A schedule is muted and unmuted meanwhile.
 func TestOverview_ForgetsWhatRecovered(t *testing.T) {
 	t.Parallel()
 	w := &world{Service: harness.Start(t), target: harness.NewTarget(t)}
@@ -103,10 +94,12 @@ func TestOverview_ForgetsWhatRecovered(t *testing.T) {
 	await("discarded", 1)
 	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
 	await("discarded", 2)
-	p.Go("/public").Script(true).See("1 schedule failing", "HTTP 503", "2 in a row since").Script(false)
+	p.Go("/public").Script(true).See("1 schedule failing", "HTTP 503", "2 in a row").Script(false)
+	p.ClickOn("Acknowledge").At("/public?done=acknowledged").Script(true).See("No schedule is failing", "1 muted schedule").Check().Script(false)
+	p.Click("#triage-muted > summary").ClickOn("Unmute").At("/public?done=unmuted").Script(true).See("1 schedule failing").Script(false)
 	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
 	await("completed", 1)
-	p.Go("/public").Script(true).See("No schedule is failing.").NotSee("in a row")
+	p.Go("/public").Script(true).See("No schedule is failing").NotSee("in a row")
 }
 
 // Names of one long word, or with marks that change the direction of text, move nothing
@@ -122,7 +115,7 @@ func TestOverview_AnyNameFits(t *testing.T) {
 	}
 	for _, look := range []Look{Wide, Phone} {
 		p := Open(t, w.Service, look).Go("/public").See("2 schedules failing").Check()
-		if got := p.Value(`getComputedStyle(document.querySelector(".band-list a")).unicodeBidi`); got != "isolate" {
+		if got := p.Value(`getComputedStyle(document.querySelector(".triage-name")).unicodeBidi`); got != "isolate" {
 			t.Errorf("the direction of a name is %s", got)
 		}
 	}

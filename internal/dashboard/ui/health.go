@@ -14,9 +14,12 @@ var causes = map[string]string{
 	"answer": "reported by the target", "abandoned": "no result in time", "status": "unexpected status",
 }
 
+// IsStatus reports whether an attempt failed by the status of its response.
+func IsStatus(cause string) bool { return cause != "" && cause[0] >= '0' && cause[0] <= '9' }
+
 // Cause returns why an attempt failed in words: "HTTP 500", "timeout".
 func Cause(cause string) string {
-	if cause != "" && cause[0] >= '0' && cause[0] <= '9' {
+	if IsStatus(cause) {
 		return "HTTP " + cause
 	}
 	if words := causes[cause]; words != "" {

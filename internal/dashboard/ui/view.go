@@ -94,5 +94,8 @@ func Href(ctx context.Context, format string, args ...any) string {
 	if !From(ctx).IsPublic() {
 		return path
 	}
+	if query, home := strings.CutPrefix(path, "/?"); home {
+		return PublicPrefix + "?" + query
+	}
 	return strings.TrimSuffix(PublicPrefix+path, "/")
 }

@@ -18,8 +18,8 @@ type Attempt struct {
 	Responded bool     // there was a complete response, which is the outcome
 	Awaited   bool     // the target accepted the job and was to report the outcome
 	Status    int
-	Kind      string // of the error if there was no response
-	Message   string
+	Kind      string // of the error; "" if the status of the response is why it failed
+	Message   string // why it failed, in a sentence
 	Duration  time.Duration
 	RetryAt   time.Time // zero for none
 }
@@ -78,7 +78,12 @@ func (a *Attempt) end(log *job.Log) {
 			}
 		case "retry_at":
 			a.RetryAt, _ = time.Parse(time.RFC3339Nano, rawjson.Text(m.Value))
+		case "error":
+			a.Kind, a.Message = rawjson.Text(rawjson.Get(m.Value, "kind")), rawjson.Text(rawjson.Get(m.Value, "message"))
 		}
+	}
+	if a.Responded && a.Kind == "" && !log.Succeeded() {
+		a.Message = job.StatusFailure(a.Status).Message
 	}
 	if a.Request == nil {
 		a.StartedAt = log.InsertedAt.Add(-a.Duration)

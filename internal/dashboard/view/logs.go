@@ -75,6 +75,10 @@ func LineOf(l *job.Log) LogLine {
 			line.Tone, line.Icon = "good", "check"
 		}
 		line.Badge, line.Text = strconv.Itoa(status), "after "+took()
+		var a Attempt
+		if a.end(l); a.Message != "" && !l.Awaiting() {
+			line.Text += ": " + a.Message
+		}
 		if l.Awaiting() {
 			line.Tone, line.Icon, line.Text = "calm", "clock", line.Text+"; waiting for the result"
 		}

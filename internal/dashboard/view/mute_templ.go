@@ -220,7 +220,7 @@ func muteActions(id uuid.UUID, m *job.Mute, failing bool, from, class string) te
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</select></label> <label>Or another time <span class=\"optional\">optional</span> <input name=\"when\" placeholder=\"in 3 days\" autocomplete=\"off\"></label> <label>Note <span class=\"optional\">optional</span> <input name=\"note\" maxlength=\"500\" autocomplete=\"off\"></label> <button type=\"submit\" class=\"button primary\">Mute</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</select></label> <label>Or another time <input name=\"when\" placeholder=\"in 3 days\" autocomplete=\"off\"></label> <label>Note <input name=\"note\" maxlength=\"500\" autocomplete=\"off\"></label> <button type=\"submit\" class=\"button primary\">Mute</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -7,15 +7,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 )
 
-const (
-	// FailuresRead is how many failures of the last day the overview groups.
-	FailuresRead = 200
-	// bandShown is how many failing schedules the band names.
-	bandShown = 5
-	// groupsShown is how many groups of failures are shown.
-	groupsShown = 10
-)
-
 // hostFailures returns the path of the list of a host's failed jobs.
 func hostFailures(host string) string {
 	return "/jobs?" + url.Values{"state": {"discarded"}, "host": {host}}.Encode()
@@ -25,7 +16,7 @@ func hostFailures(host string) string {
 type Overview struct {
 	// Newcomer is set while nothing is stored; then nothing below is shown.
 	Newcomer bool
-	Failing  Failing
+	Triage   *Triage
 	Signals  *Signals
 	Grid     *Grid
 	Tabs     []ui.Tab // how far back the figures, the ribbon and the plots go
@@ -38,23 +29,9 @@ type Overview struct {
 	Values    []Value
 	AsTable   bool
 	OtherView string
-	// Failures are the failures of the last day; partly, if there are more than
-	// FailuresRead.
-	Failures       []FailureGroup
-	FailuresPartly bool
-	Retrying       string // how many jobs are retried; "" if none
-	// FailedAttempts is how many attempts failed in the period.
-	FailedAttempts int64
+	Notice    string
 	// Self is the address of the live part.
 	Self string
-}
-
-// noneFailed says that no job was discarded, and whether attempts failed.
-func (o *Overview) noneFailed() string {
-	if o.FailedAttempts == 0 {
-		return "No failures."
-	}
-	return ui.Plural(int(o.FailedAttempts), "attempt", "attempts") + " failed, but every job has retries left or succeeded."
 }
 
 // Value is a column of the ribbon as a row of a table. Failures is the address of its

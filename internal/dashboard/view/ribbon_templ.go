@@ -35,7 +35,7 @@ func ribbonCard(o *Overview) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		o.Ribbon.Tracks = tracks(o.Ribbon, o.Failing.Schedules, hrefIn(ctx))
+		o.Ribbon.Tracks = tracks(o.Ribbon, o.Triage.Schedules, hrefIn(ctx))
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card ribbon-card\" aria-label=\"Activity\"><div class=\"charts-head\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

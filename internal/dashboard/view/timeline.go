@@ -65,6 +65,8 @@ func (d *Job) attemptMoment(i int, href func(string, ...any) string) moment {
 		m.tone, m.icon, m.title = "good", "check", name+": the target reported its result"
 	case a.succeeded():
 		m.tone, m.icon, m.title = "good", "check", fmt.Sprintf("%s: response %d", name, a.Status)
+	case a.Responded && a.Kind != "":
+		m.tone, m.icon, m.title = "bad", "cross", fmt.Sprintf("%s: response %d, %s", name, a.Status, ui.Cause(a.Kind))
 	case a.Responded:
 		m.tone, m.icon, m.title = "bad", "cross", fmt.Sprintf("%s: response %d", name, a.Status)
 	case a.interrupted():

@@ -54,7 +54,7 @@ func TestTimeline_RetriedJob(t *testing.T) {
 	wantLines(t, titles(d),
 		"calm Created:", "calm Due:",
 		"bad Attempt 1 failed: timeout: Started 0.0 ms after it was due. Took 1.00 s. No answer within 1 s.",
-		"bad Attempt 2: response 503: Took 12 ms.",
+		"bad Attempt 2: response 503: Took 12 ms. The target responded with 503, which is no success.",
 		"soon Attempt 3: The last attempt.")
 	if got := d.started(); got != 2 {
 		t.Errorf("%d attempts started", got)
@@ -89,7 +89,7 @@ func TestTimeline_InterruptedAttemptsDoNotCount(t *testing.T) {
 	d.Job.DiscardedAt = noon.Add(15 * time.Second)
 	wantLines(t, titles(d), "calm Created:", "calm Due:",
 		"warn Attempt 1 was interrupted: Started 0.0 ms after it was due. Took 3.0 ms. The service stopped.",
-		"bad Attempt 1: response 500: Took 1.0 ms.", "bad Attempt 2 failed: blocked address: Took 0.0 ms. No.",
+		"bad Attempt 1: response 500: Took 1.0 ms. The target responded with 500, which is no success.", "bad Attempt 2 failed: blocked address: Took 0.0 ms. No.",
 		"bad Failed: Jobs may not call this address, so there is no retry.", "bad The callback failed: No 2xx after 8 attempts.")
 }
 

@@ -58,7 +58,7 @@ var methods = map[string]bool{
 	"EncryptedHeaders":   true,
 	"EncryptedReplace":   true,
 	"EncryptedSigning":   true,
-	"FailuresSince":      true,
+	"FailedJobs":         true,
 	"GroupDelete":        true,
 	"GroupGet":           true,
 	"GroupList":          true,
@@ -83,6 +83,7 @@ var methods = map[string]bool{
 	"JobMarksOf":         true,
 	"JobMessages":        true,
 	"JobNumbers":         true,
+	"JobOrigins":         true,
 	"JobPrune":           true,
 	"JobRequested":       true,
 	"JobScan":            true,
@@ -505,10 +506,10 @@ func (s *Store) EncryptedSigning(ctx context.Context, a store.Encrypted, b int) 
 	})
 }
 
-// FailuresSince implements store.Store.
-func (s *Store) FailuresSince(ctx context.Context, a job.Owner, b time.Time, c int) ([]job.FailedJob, error) {
-	return get(ctx, s, "FailuresSince", func() ([]job.FailedJob, error) {
-		return s.Store.FailuresSince(ctx, a, b, c)
+// FailedJobs implements store.Store.
+func (s *Store) FailedJobs(ctx context.Context, a job.Owner, b time.Time, c int) ([]job.FailedJob, error) {
+	return get(ctx, s, "FailedJobs", func() ([]job.FailedJob, error) {
+		return s.Store.FailedJobs(ctx, a, b, c)
 	})
 }
 
@@ -677,6 +678,13 @@ func (s *Store) JobMessages(ctx context.Context, a job.Owner, b int64, c int) ([
 func (s *Store) JobNumbers(ctx context.Context, a job.Owner, b job.Query, c int) ([]int64, int64, error) {
 	return getTwo(ctx, s, "JobNumbers", func() ([]int64, int64, error) {
 		return s.Store.JobNumbers(ctx, a, b, c)
+	})
+}
+
+// JobOrigins implements store.Store.
+func (s *Store) JobOrigins(ctx context.Context, a job.Owner, b []int64) ([]job.FailedJob, error) {
+	return get(ctx, s, "JobOrigins", func() ([]job.FailedJob, error) {
+		return s.Store.JobOrigins(ctx, a, b)
 	})
 }
 

@@ -126,7 +126,11 @@ var looking = []operationOf{
 		return err
 	}},
 	{"failures", pageBound, func(d *dealt) error {
-		_, err := d.FailuresSince(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
+		_, err := d.FailedJobs(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
+		return err
+	}},
+	{"origins", pageBound, func(d *dealt) error {
+		_, err := d.JobOrigins(d.t.Context(), d.owner, d.numbers(finalJobs, 0, pageBound))
 		return err
 	}},
 	{"failures of jobs", pageBound, func(d *dealt) error {

@@ -256,9 +256,13 @@ var hot = []struct {
 		return err
 	}, uses: []string{"PRIMARY KEY"}, allowed: []string{merge}},
 	{name: "failed", run: func(c *scene) error {
-		_, err := c.s.FailuresSince(c.t.Context(), c.owner, time.Unix(1, 0), 10)
+		_, err := c.s.FailedJobs(c.t.Context(), c.owner, time.Unix(1, 0), 10)
 		return err
-	}, uses: []string{"jobs_failed", "logs_job"}},
+	}, uses: []string{"jobs_failed"}},
+	{name: "origins", run: func(c *scene) error {
+		_, err := c.s.JobOrigins(c.t.Context(), c.owner, []int64{1, 2})
+		return err
+	}, uses: []string{"INTEGER PRIMARY KEY"}, allowed: []string{"SCAN json_each"}},
 	{name: "failing schedules", run: func(c *scene) error {
 		_, err := c.s.SchedulesFailing(c.t.Context(), c.owner, 10)
 		return err

@@ -1,9 +1,7 @@
 package storetest
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -140,13 +138,6 @@ func packedCut(w *world) {
 		w.ok("JobErrorKinds", err)
 		if want := job.FailureKind(job.EventResponse, []byte(c.text)); kinds[j.Number] != want {
 			w.Errorf("%s: the kind is %q, want %q", c.name, kinds[j.Number], want)
-		}
-		since, err := w.s.FailuresSince(w.ctx, w.owner, w.past().Add(-time.Hour), 100)
-		w.ok("FailuresSince", err)
-		for _, f := range since {
-			if f.Cause != "503" {
-				w.Errorf("%s: %s", c.name, fmt.Sprint(f))
-			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -21,6 +20,7 @@ var summaryTests = group{
 	"FailedEqualsModel":    glanceFailed,
 	"FailedHasTheCause":    failuresCause,
 	"SchedulesFailing":     schedulesFailing,
+	"JobOrigins":           jobOrigins,
 	"JobsAhead":            jobsAhead,
 	"SchedulesDue":         schedulesDue,
 	"SchedulesDuePartly":   schedulesDuePartly,
@@ -131,22 +131,14 @@ func glanceDuePartly(w *world) {
 }
 
 func showFailed(f job.FailedJob) string {
-	return fmt.Sprintf("%d %s of %s at %s, discarded %s: %s", f.Number, text(f.Name), f.ScheduleID, f.Host, moment(f.DiscardedAt), f.Cause)
+	return fmt.Sprintf("%d %s of %s at %s, again %d, inserted %s, discarded %s", f.Number, text(f.Name), f.ScheduleID, f.Host, f.RerunOf, moment(f.InsertedAt), moment(f.DiscardedAt))
 }
 
-// failed returns what FailuresSince returns of a job.
-func (m *model) failed(j *job.Job) job.FailedJob {
-	f := job.FailedJob{Number: j.Number, Name: j.Name, ScheduleID: j.ScheduleID, Host: job.LabelsOf(j.Args).Host, DiscardedAt: j.DiscardedAt}
-	var last *job.Log
-	for _, l := range m.logs {
-		if l.Job == j.Number && (l.Event == job.EventResponse || l.Event == job.EventError) && (last == nil || bytes.Compare(l.ID[:], last.ID[:]) > 0) {
-			last = l
-		}
+// failed returns what FailedJobs returns of a job.
+func failed(j *job.Job) job.FailedJob {
+	return job.FailedJob{
+		Number: j.Number, Name: j.Name, ScheduleID: j.ScheduleID, Host: job.LabelsOf(j.Args).Host, RerunOf: j.RerunOf, InsertedAt: j.InsertedAt, DiscardedAt: j.DiscardedAt,
 	}
-	if last != nil {
-		f.Cause = job.FailureCause(last.Event, last.Payload)
-	}
-	return f
 }
 
 func glanceFailed(w *world) {
@@ -162,13 +154,13 @@ func glanceFailed(w *world) {
 			slices.SortFunc(want, func(a, b *job.Job) int {
 				return cmp.Or(b.DiscardedAt.Compare(a.DiscardedAt), cmp.Compare(b.Number, a.Number))
 			})
-			var failed []job.FailedJob
+			var all []job.FailedJob
 			for _, j := range want[:min(limit, len(want))] {
-				failed = append(failed, m.failed(j))
+				all = append(all, failed(j))
 			}
-			got, err := w.s.FailuresSince(w.ctx, w.owner, since, limit)
-			w.ok("FailuresSince", err)
-			w.same("what failed since "+moment(since), show(got, showFailed), show(failed, showFailed))
+			got, err := w.s.FailedJobs(w.ctx, w.owner, since, limit)
+			w.ok("FailedJobs", err)
+			w.same("what failed since "+moment(since), show(got, showFailed), show(all, showFailed))
 		}
 	}
 }
@@ -182,11 +174,23 @@ func failuresCause(w *world) {
 		w.change(j, func(*store.Snapshot) *store.Changes { return &store.Changes{Logs: []job.Log{l}} })
 	}
 	w.settle(j, w.discards)
-	got, err := w.s.FailuresSince(w.ctx, w.owner, w.past(), 10)
-	w.ok("FailuresSince", err)
-	if len(got) != 1 || got[0].Cause != "503" {
-		w.Errorf("the failures are %s", show(got, showFailed))
+	got, err := w.s.JobFailures(w.ctx, w.owner, []int64{j.Number})
+	w.ok("JobFailures", err)
+	if f := got[j.Number]; f.Cause != "503" {
+		w.Errorf("the failure is %+v", f)
 	}
+}
+
+// jobOrigins: of the owner's jobs in any state, with what they repeat.
+func jobOrigins(w *world) {
+	j, theirs := w.insertOne(w.oneOff(w.owner, w.ahead())), w.insertOne(w.oneOff(w.other, w.ahead()))
+	n := w.oneOff(w.owner, w.ahead())
+	n.Job.RerunOf = j.Number
+	again := w.insertOne(n)
+	got, err := w.s.JobOrigins(w.ctx, w.owner, []int64{again.Number, theirs.Number, j.Number, 1 << 40})
+	w.ok("JobOrigins", err)
+	slices.SortFunc(got, func(a, b job.FailedJob) int { return cmp.Compare(a.Number, b.Number) })
+	w.same("the origins", show(got, showFailed), show([]job.FailedJob{failed(j), failed(again)}, showFailed))
 }
 
 // schedulesFailing: enabled schedules with failures, those that fail longest first.
