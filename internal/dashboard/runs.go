@@ -3,12 +3,14 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
@@ -38,9 +40,8 @@ func (s *Server) runs(c *call) error {
 		return fault.New(fault.Invalid, "The label may have at most 300 bytes.")
 	}
 	after, ok := service.ReadRunMark(c.param("after")) // anything else is the first page
-	runs, next, err := s.Service.FindRuns(c.r.Context(), c.owner(), after, runsListed, func(r *workflow.Run) bool {
-		return (state == 0 || r.Shown(list.Now) == state) && (list.Label == "" || slices.Contains(r.LabelList(), list.Label))
-	})
+	selection := workflow.Selection{State: state, Label: list.Label, Now: list.Now}
+	runs, next, err := s.Service.FindRuns(c.r.Context(), c.owner(), after, runsListed, selection.Has)
 	if err != nil {
 		return err
 	}
@@ -65,6 +66,15 @@ func (s *Server) run(c *call) error {
 		return err
 	}
 	d := &view.WorkflowRun{Run: r, Now: s.Service.Now(), Steps: view.NewWaterfall(r, steps, s.Service.Now()), Notice: c.notice()}
+	if d.Steps.Next != uuid.Nil {
+		next, err := s.Service.Job(c.r.Context(), c.owner(), job.Ref{UUID: d.Steps.Next})
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+		if err == nil {
+			d.Steps.Begin(next)
+		}
+	}
 	d.Self = c.href("/runs/%s?part=run", url.PathEscape(id))
 	if c.part() == "run" {
 		return c.render(http.StatusOK, view.WorkflowRunPart(d))

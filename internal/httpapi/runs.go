@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"encoding/base64"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +30,7 @@ func (s *Server) listRuns(c *call) error {
 	if hasState && workflow.StateNamed(state) == 0 {
 		q.Refuse("state", "must be one of "+strings.Join(workflow.StateNames(), ", "))
 	}
-	label, hasLabel := q.One("label")
+	label, _ := q.One("label")
 	var after service.RunMark
 	if text, ok := q.One("cursor"); ok {
 		if after, ok = openRunCursor(text, c.owner); !ok {
@@ -42,9 +41,8 @@ func (s *Server) listRuns(c *call) error {
 		return err
 	}
 	now := s.Service.Now()
-	found, next, err := s.Service.FindRuns(c.r.Context(), c.owner, after, most, func(r *workflow.Run) bool {
-		return (!hasState || r.Shown(now).String() == state) && (!hasLabel || slices.Contains(r.LabelList(), label))
-	})
+	selection := workflow.Selection{State: workflow.StateNamed(state), Label: label, Now: now}
+	found, next, err := s.Service.FindRuns(c.r.Context(), c.owner, after, most, selection.Has)
 	if err != nil {
 		return err
 	}

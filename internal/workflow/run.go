@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -136,6 +137,18 @@ func (r *Run) Shown(now time.Time) State {
 		return Waiting
 	}
 	return r.State
+}
+
+// Selection selects runs for lists.
+type Selection struct {
+	State State  // as clients see it; 0 for all
+	Label string // that they have; "" for all
+	Now   time.Time
+}
+
+// Has reports whether a run is selected.
+func (s Selection) Has(r *Run) bool {
+	return (s.State == 0 || r.Shown(s.Now) == s.State) && (s.Label == "" || slices.Contains(r.LabelList(), s.Label))
 }
 
 // LabelList returns the labels.

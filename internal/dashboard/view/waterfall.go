@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
@@ -24,6 +26,10 @@ type Waterfall struct {
 	Found, Records int
 	Cut            bool
 	Start, End     time.Time
+	// Next is the job that carries out the step whose record is not there yet, and Since
+	// when it could begin; uuid.Nil if another step is open, or that is not known.
+	Next  uuid.UUID
+	Since time.Time
 }
 
 // WaterfallRow is a step of a run.
@@ -41,6 +47,7 @@ type stepState int
 const (
 	stepCompleted stepState = iota
 	stepRunning
+	stepRetrying
 	stepSleeping
 	stepWaiting
 	stepCopied  // from the run that this one repeats
@@ -52,7 +59,7 @@ const (
 type stepLook struct{ tone, icon, label string }
 
 var stepLooks = [...]stepLook{
-	stepCompleted: {"good", "check", "Completed"}, stepRunning: {"busy", "play", "Running"}, stepSleeping: {"calm", "clock", "Sleeping"},
+	stepCompleted: {"good", "check", "Completed"}, stepRunning: {"busy", "play", "Running"}, stepRetrying: {"bad", "clock", "Waiting for a retry"}, stepSleeping: {"calm", "clock", "Sleeping"},
 	stepWaiting: {"calm", "clock", "Waiting"}, stepCopied: {"calm", "copy", "Copied"}, stepEnded: {"calm", "minus", "Not completed"},
 	stepUnknown: {"calm", "info", "Not read"},
 }
@@ -95,11 +102,31 @@ func NewWaterfall(r *workflow.Run, records []*workflow.Step, now time.Time) *Wat
 			before, message = laterOf(before, s.DueAt, s.CreatedAt), s.Message
 		}
 	}
+	if r.State.Live() && !w.Cut && !slices.ContainsFunc(rows, func(row *WaterfallRow) bool { return row.State > stepCompleted && row.State <= stepWaiting }) {
+		w.Next, w.Since = message, before
+	}
 	w.Found = len(rows)
 	for _, row := range rows[:min(len(rows), stepsShown)] {
 		w.Rows = append(w.Rows, *row)
 	}
 	return w
+}
+
+// Begin adds the step that the job Next carries out, if it has begun. What the step is
+// called is known once it is stored.
+func (w *Waterfall) Begin(j *job.Job) {
+	state, begun := map[job.State]stepState{job.Executing: stepRunning, job.Retryable: stepRetrying}[j.State]
+	if !begun || len(w.Rows) >= stepsShown {
+		return
+	}
+	number := 1
+	for _, row := range w.Rows {
+		number = max(number, row.Number+1)
+	}
+	w.Found++
+	w.Rows = append(w.Rows, WaterfallRow{
+		Number: number, Name: "Next step", Kind: "Run", State: state, Start: earlierOf(w.Since, w.End), End: w.End, Job: j.ID,
+	})
 }
 
 // open returns the state of a step without a result.
@@ -185,7 +212,7 @@ func (row *WaterfallRow) took() string {
 	switch row.State {
 	case stepUnknown, stepCopied:
 		return "–"
-	case stepRunning, stepSleeping, stepWaiting:
+	case stepRunning, stepRetrying, stepSleeping, stepWaiting:
 		return ui.Millis(row.End.Sub(row.Start)) + " so far"
 	}
 	return ui.Millis(row.End.Sub(row.Start))

@@ -44,15 +44,7 @@ func TestGoClients(t *testing.T) {
 
 func TestNodeClients(t *testing.T) {
 	t.Parallel()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
-		}
-	}
-	if _, err := os.Stat("node/node_modules/.package-lock.json"); err != nil {
-		t.Log("node_modules is missing: running npm ci in test/clients/google/node")
-		clienttest.Run(t, "node", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	}
+	clienttest.Install(t, "node")
 	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("google-listen", "127.0.0.1:0"))
 	found := serving.FindStringSubmatch(service.Stdout())
 	if found == nil {

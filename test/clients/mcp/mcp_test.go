@@ -5,7 +5,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,22 +15,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// install installs the packages unless they are there.
-func install(t *testing.T) {
-	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
-		}
-	}
-	if _, err := os.Stat("node_modules/.package-lock.json"); err != nil {
-		t.Log("node_modules is missing: running npm ci in test/clients/mcp")
-		clienttest.Run(t, ".", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	}
-}
-
 func TestAgent_WithTheTypeScriptSDK(t *testing.T) {
-	install(t)
+	clienttest.Install(t, ".")
 	service := harness.Shared(t)
 	account := service.Account(t)
 	clienttest.Run(t, ".", []string{"PUNCTUAL_URL=" + service.URL(), "PUNCTUAL_API_KEY=" + account.Key, "PUNCTUAL_BINARY=" + harness.Binary(t)}, "node", "exchange.mjs")
@@ -45,7 +30,7 @@ var scenarios = []string{
 }
 
 func TestConformance_OfTheProtocol(t *testing.T) {
-	install(t)
+	clienttest.Install(t, ".")
 	service := harness.Shared(t)
 	target, err := url.Parse(service.URL())
 	if err != nil {

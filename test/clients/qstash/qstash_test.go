@@ -3,7 +3,6 @@ package qstash
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/clients/clienttest"
@@ -15,15 +14,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 func TestClient(t *testing.T) {
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
-		}
-	}
-	if _, err := os.Stat("node/node_modules/.package-lock.json"); err != nil {
-		t.Log("node_modules is missing: running npm ci in test/clients/qstash/node")
-		clienttest.Run(t, "node", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	}
+	clienttest.Install(t, "node")
 	for store, options := range map[string][]harness.Option{"sqlite": nil, "postgres": {harness.Flag("database-url", pgtest.URL(t))}} {
 		t.Run(store, func(t *testing.T) {
 			address := ports.Free(t)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/clients/clienttest"
@@ -17,15 +16,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 func TestSDK(t *testing.T) {
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
-		}
-	}
-	if _, err := os.Stat("node/node_modules/.package-lock.json"); err != nil {
-		t.Log("node_modules is missing: running npm ci in test/clients/workflow/node")
-		clienttest.Run(t, "node", nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	}
+	clienttest.Install(t, "node")
 	for store, options := range map[string][]harness.Option{"sqlite": nil, "postgres": {harness.Flag("database-url", pgtest.URL(t))}} {
 		t.Run(store, func(t *testing.T) {
 			address := ports.Free(t)
@@ -45,7 +36,7 @@ func TestSDK(t *testing.T) {
 			if err := json.Unmarshal([]byte(printed), &env); err != nil {
 				t.Fatalf("%v: %s", err, printed)
 			}
-			variables := []string{"QSTASH_DEV=false", "PUNCTUAL_TEST_CONTROL=" + control.URL, "PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key}
+			variables := []string{"QSTASH_DEV=false", "PUNCTUAL_TEST_STORE=" + store, "PUNCTUAL_TEST_CONTROL=" + control.URL, "PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key}
 			for name, value := range env {
 				variables = append(variables, name+"="+value)
 			}

@@ -22,7 +22,8 @@ async function listen(t, handle) {
   return `http://127.0.0.1:${server.address().port}`;
 }
 
-test('the example of a checkout', async (t) => {
+// It compiles a program, which takes seconds, and has nothing to do with the store.
+test('the example of a checkout', {skip: process.env.PUNCTUAL_TEST_STORE !== 'sqlite'}, async (t) => {
   const built = mkdtempSync(join(import.meta.dirname, '.example-'));
   t.after(() => rmSync(built, {recursive: true}));
   writeFileSync(join(built, 'package.json'), '{"type": "module"}');
