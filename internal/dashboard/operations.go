@@ -3,7 +3,9 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -47,7 +49,7 @@ func (s *Server) newOperation(c *call) error {
 	if len(values.Encode()) > maxFilters {
 		return fault.New(fault.Invalid, "The filters may have at most 1,500 bytes.")
 	}
-	d := &view.NewOperation{Values: url.Values{"zone": {"UTC"}}}
+	d := &view.NewOperation{Values: url.Values{"zone": {ui.From(c.r.Context()).Now.Location().String()}}}
 	for _, f := range job.FiltersOf(job.OfOperations) {
 		d.Values.Set(f.Name, strings.Join(values[f.Name], " "))
 	}
@@ -83,7 +85,51 @@ func (s *Server) startOperation(c *call) error {
 	if partial {
 		n.Matched = "at least " + n.Matched
 	}
+	if n.Calls, err = s.readCalls(c, request); err != nil {
+		return err
+	}
+	if of := request.Selection.Query.Schedule; of != uuid.Nil {
+		if found, err := s.Service.Schedule(c.r.Context(), c.owner(), of); err == nil {
+			n.Schedule = found
+		}
+	}
 	return c.render(http.StatusOK, view.CountedOperationPage(n))
+}
+
+// callsRead is of how many matching jobs the requests are named.
+const callsRead = 10
+
+// readCalls returns what the newest jobs that match an operation call.
+func (s *Server) readCalls(c *call, r *job.OperationRequest) ([]view.OperationCall, error) {
+	query := r.Selection.Query
+	query.Limit = callsRead
+	page, err := s.Service.Jobs(c.r.Context(), c.owner(), query)
+	var calls []view.OperationCall
+	for _, j := range page.Items {
+		spec := job.ReadSpec(j.Args)
+		same := slices.IndexFunc(calls, func(one view.OperationCall) bool { return one.Method == spec.Method && one.URL == spec.URL })
+		if same < 0 {
+			calls = append(calls, view.OperationCall{Method: spec.Method, URL: spec.URL, Job: j.Number})
+		}
+	}
+	return calls, err
+}
+
+// readOutcome counts the jobs that were created while an operation reran jobs, by state.
+func (s *Server) readOutcome(c *call, d *view.Operation) error {
+	if d.Action != job.RerunJobs || d.Done == 0 {
+		return nil
+	}
+	query := job.Query{Since: d.InsertedAt, Until: d.FinishedAt}
+	values := url.Values{"since": {job.FormatTime(d.InsertedAt)}}
+	if !d.FinishedAt.IsZero() {
+		query.Until = d.FinishedAt.Add(time.Microsecond)
+		values.Set("until", job.FormatTime(query.Until))
+	}
+	var err error
+	d.Created = "/jobs?" + values.Encode()
+	d.Outcome, d.OutcomePartly, err = s.Service.Counts(c.r.Context(), c.owner(), query, maxRetrying)
+	return err
 }
 
 // refuseOperation shows the form again with its problems.
@@ -184,6 +230,9 @@ func (s *Server) operation(c *call) error {
 		return err
 	}
 	d := &view.Operation{Operation: o, Self: c.href("/operations/%s?part=operation", id), Notice: c.notice()}
+	if err := s.readOutcome(c, d); err != nil {
+		return err
+	}
 	if c.part() == "operation" {
 		return c.render(http.StatusOK, view.OperationPart(d))
 	}

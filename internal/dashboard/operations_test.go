@@ -35,7 +35,7 @@ func TestOperations_StartFromAFilteredList(t *testing.T) {
 	if started.StatusCode != 303 || !regexp.MustCompile(`^/operations/[0-9a-f-]{36}$`).MatchString(at) {
 		t.Fatalf("starting: %d to %s", started.StatusCode, at)
 	}
-	b.want(b.get(at), 200, "state available, tags import")
+	b.want(b.get(at), 200, "All scheduled jobs with tags import")
 	b.want(b.get(at), 200, `hx-trigger="every 2s"`)
 	b.want(b.get(at+"?part=operation"), 200, `id="operation"`)
 	b.want(b.do("POST", "/operations", form), 409, "Another operation is running")
@@ -47,6 +47,24 @@ func TestOperations_StartFromAFilteredList(t *testing.T) {
 	b.want(b.post(at+"/stop"), 303, at)
 	b.want(b.get("/operations"), 200, "Reschedule jobs")
 	b.want(b.get("/settings/audit"), 200, "Operation started")
+}
+
+// TestOperations_SayWhatTheyDo: in plain words, with times in the zone of the page, what is
+// called, and what became of it.
+func TestOperations_SayWhatTheyDo(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	b.post("/preferences", "zone", "Europe/Berlin")
+	report := w.create(ann, `{"url":"https://api.example.com/report","method":"post","repeat_every":3600,"name":"Report","retries":0}`)
+	w.ends(report, 503)
+	b.wantAll(b.get("/operations/new"), `value="Europe/Berlin"`)
+	counted := b.post("/operations", "action", "rerun", "state", "discarded", "schedule_id", report.ScheduleID.String(), "since", "2026-03-01T11:00:00Z", "go", "count")
+	b.wantAll(counted, "Run jobs again: all failed jobs of Report, created from 2026-03-01 12:00:00 CET.", "<strong>1</strong>", "It calls", "https://api.example.com/report", "for example job 1")
+	form := counted.inputs("/operations")
+	form.Set("go", "start")
+	at := b.do("POST", "/operations", form).Header.Get("Location")
+	b.wantAll(b.get(at), "All failed jobs with schedule id "+report.ScheduleID.String())
 }
 
 func TestOperations_RefuseWhatIsWrong(t *testing.T) {

@@ -23,8 +23,15 @@ var limitRoutes = []route{
 	{"/limits/{key}/delete", forSignedIn, map[string]handler{"POST": (*Server).deleteLimit}},
 }
 
-// limitsShown is how many limits a page of the list has.
-const limitsShown = 50
+const (
+	// limitsShown is how many limits a page of the list has.
+	limitsShown = 50
+	// linesCounted is of how many limits the jobs that wait are counted, lineCounted how
+	// many of each.
+	linesCounted, lineCounted = 200, 100
+	// waitingShown is how many jobs that wait for a limit its page lists.
+	waitingShown = 20
+)
 
 // receiverLimits lists the account's limits for receivers. The parameter key fills
 // the form with that limit.
@@ -61,8 +68,21 @@ func (s *Server) readLimits(c *call) (*view.Limits, error) {
 		found = found[:limitsShown]
 		d.Next = "/limits?after=" + url.QueryEscape(found[limitsShown-1].Key)
 	}
+	lines, err := s.Service.LimitsWaiting(c.r.Context(), c.owner(), linesCounted, lineCounted)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range found {
-		d.Limits = append(d.Limits, limitRow(l))
+		row := limitRow(l)
+		for _, line := range lines {
+			if line.Key == l.Key && line.Waiting > 0 {
+				row.Waiting = ui.Plural(line.Waiting, "job waits", "jobs wait") + " since " + ui.Clock(ui.From(c.r.Context()).Now, line.Since)
+				if line.Waiting >= lineCounted {
+					row.Waiting = "at least " + row.Waiting
+				}
+			}
+		}
+		d.Limits = append(d.Limits, row)
 	}
 	return d, nil
 }
@@ -172,6 +192,11 @@ func (s *Server) receiverLimit(c *call) error {
 		Limit: limitRow(use.Record), Waiting: countUpTo(use.Waiting), InFlight: countUpTo(use.InFlight), NextAt: use.NextAt, First: use.First, WaitingFor: strings.Join(use.WaitingFor, ", "),
 		Self: "/limits/" + url.PathEscape(use.Key) + "?part=use", Notice: c.notice(),
 	}
+	jobs, next, err := s.Service.JobsNaming(c.r.Context(), c.owner(), use.Key, limit.Position{}, waitingShown)
+	if err != nil {
+		return err
+	}
+	d.Jobs, d.MoreJobs = jobs, next != nil
 	if c.part() == "use" {
 		return c.render(http.StatusOK, view.LimitUsePart(d))
 	}

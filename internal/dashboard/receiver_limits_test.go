@@ -21,6 +21,8 @@ func TestLimits_SavePauseAndDelete(t *testing.T) {
 	w.pass(time.Second)
 	use := b.want(b.get("/limits/stripe"), 200, "paused")
 	b.want(use, 200, "100 calls in 1 minute, 5 at once")
+	b.wantAll(use, "Unfinished jobs that name it", `href="/jobs/1"`)
+	b.wantAll(b.get("/limits"), `href="/limits/stripe#waiting"`, "1 job waits since 12:00 UTC")
 	b.want(b.get("/limits/stripe?part=use"), 200, `id="use"`)
 	b.want(b.get("/jobs/1"), 200, `href="/limits/stripe"`)
 	b.want(b.post("/limits/stripe/resume"), 303, "/limits/stripe?done=limitresumed")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // Limits is the page of an account's limits for receivers.
@@ -19,16 +20,19 @@ type Limits struct {
 type Limit struct {
 	Key, Words string
 	Paused     bool
+	Waiting    string // how many due jobs wait for it, and since when; "" if none do
 }
 
 // LimitUse is the page of a limit, with its current use.
 type LimitUse struct {
 	Limit
 	Waiting, InFlight string
-	NextAt            time.Time // zero if unknown
-	First             int64     // the first job that waits in an ordered limit; 0 if there is none
-	WaitingFor        string    // what holds it back
-	Self              string    // the address of the live part
+	NextAt            time.Time  // zero if unknown
+	First             int64      // the first job that waits in an ordered limit; 0 if there is none
+	WaitingFor        string     // what holds it back
+	Jobs              []*job.Job // the first that are unfinished and name the limit
+	MoreJobs          bool
+	Self              string // the address of the live part
 	Notice            string
 }
 

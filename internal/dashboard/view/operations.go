@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
@@ -25,6 +26,33 @@ type Operation struct {
 	*job.Operation
 	Self   string // the address of the live part
 	Notice string
+	// Created is the address of the list of the jobs created while jobs were run again, and
+	// Outcome their number by state, at least if OutcomePartly is set; "" and nil for other
+	// actions.
+	Created       string
+	Outcome       map[job.State]int64
+	OutcomePartly bool
+}
+
+// outcome says how the jobs that were created have ended so far.
+func (d *Operation) outcome() string {
+	var words []string
+	for _, s := range []job.State{job.Available, job.Executing, job.Retryable, job.Completed, job.Discarded, job.Cancelled} {
+		if n := d.Outcome[s]; n > 0 {
+			words = append(words, ui.Count(n)+" "+strings.ToLower(ui.StateLabel(s)))
+		}
+	}
+	text := strings.Join(words, ", ")
+	if d.OutcomePartly {
+		text = "at least " + text
+	}
+	return text
+}
+
+// OperationCall is a request that matching jobs make, and one of them.
+type OperationCall struct {
+	Method, URL string
+	Job         int64
 }
 
 // NewOperation is the form for an operation.
@@ -42,6 +70,56 @@ type CountedOperation struct {
 	Any         bool
 	Filter, Set rawjson.Value
 	Hidden      url.Values // the inputs of the form
+	// Calls are the requests of the newest jobs that match, and Schedule the one that the
+	// filter names; nil if it names none.
+	Calls    []OperationCall
+	Schedule *job.Schedule
+}
+
+// does says what the operation does to which jobs, with times in the zone of now.
+func (d *CountedOperation) does(now time.Time) string {
+	return actionWords(job.Action(d.Values.Get("action"))) + ": " + filterSentence(now, d.Filter, d.Schedule) + "."
+}
+
+// filterSentence describes a filter in plain words, with times in the zone of now. of is
+// the schedule that it names, if that is known.
+func filterSentence(now time.Time, filter rawjson.Value, of *job.Schedule) string {
+	state, more := "", []string{}
+	for _, m := range rawjson.Members(filter) {
+		text := rawjson.Text(m.Value)
+		switch m.Name {
+		case "state":
+			for _, c := range operationStates {
+				if c.Value == text && text != "" {
+					state = strings.ToLower(c.Label) + " "
+				}
+			}
+			continue
+		case "since", "until":
+			at, err := job.ReadInstant(text)
+			if err != nil {
+				break
+			}
+			text = ui.ExactIn(at, now.Location())
+			more = append(more, map[string]string{"since": "created from ", "until": "created before "}[m.Name]+text)
+			continue
+		case "schedule_id":
+			if of != nil {
+				more = append(more, "of "+ScheduleTitle(of))
+				continue
+			}
+		case "host":
+			more = append(more, "that call "+text)
+			continue
+		}
+		if words := filterWords(rawjson.Object([]rawjson.Member{m})); words != "every job" {
+			more = append(more, "with "+words)
+		}
+	}
+	if state == "" && len(more) == 0 {
+		return "every job"
+	}
+	return strings.TrimSpace("all " + state + "jobs " + strings.Join(more, ", "))
 }
 
 var operationActions = []ui.Choice{
