@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
@@ -49,8 +51,22 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 		return nil, err
 	}
 	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"}, Unsendable: func(address string) string { return recipientNotes[state(address)] }}
+	open, err := s.Alerts.Open(c.r.Context(), c.owner(), alertsScanned)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range found {
-		d.Alerts = append(d.Alerts, view.Alert{Name: a.Name, Definition: a.Definition, UpdatedAt: a.UpdatedAt})
+		row := view.Alert{Name: a.Name, Definition: a.Definition, UpdatedAt: a.UpdatedAt}
+		for _, o := range open {
+			switch {
+			case o.Name != a.Name:
+			case o.Schedule == uuid.Nil:
+				row.OneOff = true
+			default:
+				row.Failing++
+			}
+		}
+		d.Alerts = append(d.Alerts, row)
 	}
 	return d, nil
 }

@@ -44,6 +44,9 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	if strings.Contains(list.body, "hunter2") {
 		t.Error("the list shows the address of a webhook")
 	}
+	if strings.Contains(list.body, "open for") {
+		t.Error("an alert that has reported nothing is open")
+	}
 	form := b.want(b.get("/alerts?name=billing"), 200, "hunter2").inputs("/alerts")
 	if got := form.Get("late_by") + "|" + form.Get("after") + "|" + form.Get("tags") + "|" + strings.Join(form["on"], ","); got != "5 minutes|3|billing eu|failed" {
 		t.Errorf("the form has %s", got)

@@ -29,6 +29,25 @@ type Alert struct {
 	Name       string
 	Definition rawjson.Value // with all members
 	UpdatedAt  time.Time
+	// Failing is how many schedules it has reported as failing that have not recovered, and
+	// OneOff reports that it has reported one-off jobs.
+	Failing int
+	OneOff  bool
+}
+
+// open says what the alert has reported that lasts; "" for nothing.
+func (a *Alert) open() string {
+	var words []string
+	if a.Failing > 0 {
+		words = append(words, ui.Plural(a.Failing, "schedule", "schedules"))
+	}
+	if a.OneOff {
+		words = append(words, "one-off jobs")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "open for " + strings.Join(words, " and ")
 }
 
 // AlertResult is what a receiver said to a test.
