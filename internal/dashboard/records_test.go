@@ -113,6 +113,10 @@ func TestSchedules_ListChangeAndDisable(t *testing.T) {
 	if !w.schedule(ann, j.ScheduleID).Live() {
 		t.Error("it is not enabled")
 	}
+	// The run that the pause cancelled has never been due.
+	if list := b.want(b.get("/schedules"), 200, "none yet"); strings.Contains(list.body, "cancelled. The latest") {
+		t.Error("the list shows the run that was cancelled before it was due")
+	}
 	b.want(b.post(at+"/delete"), 303, "/schedules?done=deleted")
 	b.want(b.get(at), 404, "Not found")
 	b.want(b.get("/schedules/nonsense"), 404, "Not found")

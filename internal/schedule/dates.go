@@ -62,6 +62,9 @@ func NewDates(ranges []DateRange) Dates {
 	return d
 }
 
+// Empty reports whether no date is excluded.
+func (d Dates) Empty() bool { return len(d.ranges) == 0 }
+
 // find returns the range that contains a day, if there is one.
 func (d Dates) find(day int64) (DateRange, bool) {
 	i := d.after(day)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
@@ -19,38 +20,49 @@ func (s *Service) RunsAhead(ctx context.Context, owner job.Owner, bounds []time.
 	if err != nil {
 		return nil, false, err
 	}
+	known := map[string][]int64{} // by the text of a cron expression and its shift
 	for _, one := range page.Items {
-		if !one.Live() {
+		grid, spec := one.Grid()
+		if !one.Live() || grid == nil {
 			continue
 		}
-		if grid, spec := one.Grid(); grid != nil {
-			left := int64(-1)
-			if spec.MaxRuns > 0 {
-				left = spec.MaxRuns - 1
+		key := ""
+		if spec.Cron != "" && spec.MaxRuns == 0 && grid.Until.IsZero() && grid.Except.Empty() && grid.Begin.Before(bounds[0]) {
+			key = spec.Cron + " " + spec.Timezone + " " + grid.Shift.String()
+		}
+		ahead := known[key]
+		if ahead == nil {
+			ahead = runsAhead(bounds, grid, spec.MaxRuns)
+			if key != "" {
+				known[key] = ahead
 			}
-			addAhead(counts, bounds, grid, left)
+		}
+		for i, n := range ahead {
+			counts[i] += n
 		}
 	}
 	return counts, page.Next != nil, nil
 }
 
-// addAhead adds the points of a grid behind the next one, at most left of them unless
-// that is negative.
-func addAhead(counts []int64, bounds []time.Time, grid *schedule.Grid, left int64) {
+// runsAhead counts the points of a grid behind the next one; most, unless it is 0, is how
+// many runs there can be, with the pending one.
+func runsAhead(bounds []time.Time, grid *schedule.Grid, most int64) []int64 {
+	counts, end := make([]int64, len(bounds)-1), bounds[len(bounds)-1]
 	pending := grid.Next(time.Time{}, bounds[0])
-	if pending.IsZero() || !pending.Before(bounds[len(bounds)-1]) || left == 0 {
-		return
+	if pending.IsZero() || !pending.Before(end) {
+		return counts
+	}
+	left := int64(math.MaxInt64)
+	if most > 0 {
+		left = most - 1
 	}
 	for i := range counts {
 		from := schedule.Later(bounds[i], pending)
-		if !from.Before(bounds[i+1]) {
+		if !from.Before(bounds[i+1]) || left == 0 {
 			continue
 		}
-		n := grid.Count(from, bounds[i+1])
-		if left >= 0 {
-			n = min(n, left)
-			left -= n
-		}
-		counts[i] += n
+		counts[i] = min(left, grid.Count(from, bounds[i+1]))
+		left -= counts[i]
 	}
+	return counts
 }

@@ -199,3 +199,28 @@ func TestJobs_ByKeyboardOnly(t *testing.T) {
 	p.Press(kb.Escape).Wait(`!document.querySelector("details.confirm[open]")`).Press(kb.Enter)
 	p.TabTo("Cancel job").Press(kb.Enter).See("The job has been cancelled")
 }
+
+func TestJob_AttemptsAreDrawnAndCompared(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	flaky := w.target.Route(t).Respond(harness.JSONReply(`{"ok":true}`))
+	flaky.RespondOnce(harness.Reply(503, "text/plain", "busy"))
+	n := w.create(`{"url":%q,"name":"Flaky","retries":3}`, flaky.URL)
+	if !harness.Within(soon, func() bool {
+		return len(w.client.Get("/api/jobs?state=retryable&limit=100").Want(200).Data().Items()) > 0
+	}) {
+		t.Fatal("the job is not retried")
+	}
+	w.client.Post(fmt.Sprintf("/api/jobs/%d/run", n), nil).Want(200)
+	for _, look := range Looks {
+		t.Run(look.Name, func(t *testing.T) {
+			t.Parallel()
+			p := Open(t, w.Service, look)
+			p.Go(w.job(n)).See("Attempt 2: response 200", "Lateness", "wait ").Check()
+			if !p.Is(`document.querySelectorAll(".lane rect").length === 2 && document.querySelectorAll(".phases").length === 2`) {
+				t.Error("the attempts are not drawn")
+			}
+			p.ClickOn("Compare with the attempt before").At(w.job(n)+"/compare?b=2").See("Attempt 1: 503", "Attempt 2: 200", "≠").Check()
+		})
+	}
+}

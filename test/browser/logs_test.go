@@ -86,7 +86,7 @@ func TestOverview_EmptyLikeTheLogs(t *testing.T) {
 	s := harness.Start(t)
 	for _, look := range []Look{Wide, PhoneDark} {
 		p := Open(t, s, look)
-		p.Go("/public").See("Nothing has run yet", "curl "+s.URL()+"/api/jobs").Check()
+		p.Go("/public").See("Nothing has run yet", "curl "+s.URL()+"/api/jobs", "Bearer "+harness.PublicKey).Check()
 		p.Go("/public/logs").See("Nothing has happened yet").Check().Close()
 	}
 }

@@ -140,3 +140,19 @@ func TestSchedules_RunsAppearWithoutReloading(t *testing.T) {
 	first := p.Value(`document.querySelector("#runs tbody a").textContent`)
 	p.Wait(fmt.Sprintf(`document.querySelector("#runs tbody a").textContent !== %q`, first)).Check()
 }
+
+// TestSchedules_BetweenPhoneAndDesktop looks at the list in a window in which all columns
+// hardly fit.
+func TestSchedules_BetweenPhoneAndDesktop(t *testing.T) {
+	t.Parallel()
+	w, _, _, _ := withSchedules(t)
+	look := Wide
+	for _, width := range []int64{740, 900} {
+		look.Width = width
+		p := Open(t, w.Service, look).Go("/public/schedules").See("Weekday mornings").Check()
+		if !p.Is(`document.querySelector(".schedule-rows td.main").getBoundingClientRect().width >= 120`) {
+			t.Errorf("the names have too little space in a window of %d px", width)
+		}
+		p.Close()
+	}
+}

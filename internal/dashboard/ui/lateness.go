@@ -30,7 +30,7 @@ type LateDot struct {
 // The scale of the dots: powers of ten of a millisecond, with some room at the ends, where
 // the dots of shorter and longer times are.
 const (
-	lateLow, lateHigh     = -0.5, 4.5
+	lateLow, lateHigh     = -1.5, 4.5
 	lateFirst, lateLast   = 0, 4 // the exponents that have a line: 1 ms to 10 s
 	lateWarn, lateBad     = time.Second, 10 * time.Second
 	lateColumn            = 0.011 // the least distance between dots side by side, as a share of the width

@@ -18,6 +18,9 @@ var partNames = [...]string{
 // segment is a part of an attempt in its bar.
 type segment struct{ name, x, width, took string }
 
+// leastPart is the shortest part of an attempt that is shown: shorter ones would be 0.0 ms.
+const leastPart = 50 * time.Microsecond
+
 // segments returns the parts of an attempt as a bar, of which the width stands for the
 // longest attempt of the job. An attempt whose parts were not measured is one segment.
 func segments(a *Attempt, longest time.Duration) []segment {
@@ -31,7 +34,7 @@ func segments(a *Attempt, longest time.Duration) []segment {
 	var all []segment
 	at := 0.0
 	for part, took := range timings {
-		if took <= 0 {
+		if took < leastPart {
 			continue
 		}
 		share := min(float64(took)/float64(longest), 1-at)
