@@ -18,13 +18,10 @@ func TestMarks_TimesInLocalTimeOrUTC(t *testing.T) {
 	if text := p.Value(`document.querySelector("main time[title]").title`); !strings.HasSuffix(text, " CET") && !strings.HasSuffix(text, " CEST") {
 		t.Errorf("the exact time is %s", text)
 	}
-	p.Go("/").Wait(`/^CES?T$/.test(document.querySelector("#runs + .plot-axis .plot-zone").textContent)`).Wait(`document.getElementById("runs").getAttribute("role") === "slider"`)
-	p.Wait(`/ CES?T, /.test(document.getElementById("runs").getAttribute("aria-valuetext"))`)
-	// The chart of what is due begins at the full hour in Berlin.
-	local := `new Date().toLocaleTimeString("en-GB", {hour: "2-digit", timeZone: "Europe/Berlin"}) + ":00–"`
-	p.Wait(`(document.getElementById("ahead").focus(), true)`).Press(kb.Home).Wait(`document.getElementById("ahead").getAttribute("aria-valuetext").startsWith(` + local + `)`)
-	p.ClickOn("Show UTC").See("Times in UTC").Wait(`document.querySelector("#runs + .plot-axis .plot-zone").textContent === "UTC"`)
-	p.Script(false).Go("/").Script(true).Wait(`document.querySelector("#runs + .plot-axis .plot-zone").textContent === "UTC"`)
+	p.Go("/").Wait(`/^CES?T$/.test(document.querySelector(".ribbon .plot-zone").textContent)`).Wait(`document.getElementById("ribbon").getAttribute("role") === "slider"`)
+	p.Wait(`/ CES?T, /.test(document.getElementById("ribbon").getAttribute("aria-valuetext"))`)
+	p.ClickOn("Show UTC").See("Times in UTC").Wait(`document.querySelector(".ribbon .plot-zone").textContent === "UTC"`)
+	p.Script(false).Go("/").Script(true).Wait(`document.querySelector(".ribbon .plot-zone").textContent === "UTC"`)
 }
 
 func TestMarks_ExactTimesOnFocusAndHover(t *testing.T) {

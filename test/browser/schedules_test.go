@@ -150,7 +150,7 @@ func TestSchedules_BetweenPhoneAndDesktop(t *testing.T) {
 	for _, width := range []int64{740, 900} {
 		look.Width = width
 		p := Open(t, w.Service, look).Go("/public/schedules").See("Weekday mornings").Check()
-		if !p.Is(`document.querySelector(".schedule-rows td.main").getBoundingClientRect().width >= 120`) {
+		if !p.Is(`document.querySelector(".schedule-rows td.main").getBoundingClientRect().width >= 100`) {
 			t.Errorf("the names have too little space in a window of %d px", width)
 		}
 		p.Close()
