@@ -202,7 +202,7 @@ func OverviewPart(o *Overview) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = triageCard(o.Triage).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ribbonCard(o).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -210,7 +210,7 @@ func OverviewPart(o *Overview) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ribbonCard(o).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = triageCard(o.Triage).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
