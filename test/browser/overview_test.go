@@ -108,7 +108,7 @@ func TestOverview_LimitsAndAlertsInALine(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := signIn(Open(t, w.Service, look), "ann@example.com").At("/")
-			p.See("Limit stripe is paused and holds back 1 job since", "Alert billing is open for one-off jobs").Check()
+			p.See("Limit stripe is paused and holds back 1 job since", "Alert sent: billing").Check()
 			p.ClickOn("stripe").At("/limits/stripe").See("Waiting jobs")
 			p.Go("/").ClickOn("billing").At("/alerts?name=billing").See("Save an alert")
 		})
