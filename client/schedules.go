@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"net/url"
 )
 
 // ScheduleRecord is a schedule as it is stored.
@@ -136,7 +137,8 @@ func (c *Client) RunSchedule(ctx context.Context, schedule Ref) (*JobRecord, err
 
 // GetScheduleDetails returns a schedule with its next and last runs.
 func (c *Client) GetScheduleDetails(ctx context.Context, schedule Ref) (*ScheduleDetails, error) {
-	return fetch[ScheduleDetails](ctx, c, call{method: http.MethodGet, path: schedulePath(schedule) + "/details"})
+	query := url.Values{"include": {"mute"}}
+	return fetch[ScheduleDetails](ctx, c, call{method: http.MethodGet, path: schedulePath(schedule) + "/details", query: query})
 }
 
 // ListScheduleRevisions returns the latest 50 edits of a schedule, the latest first.

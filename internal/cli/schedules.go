@@ -186,7 +186,7 @@ type scheduleDetails struct {
 
 // Run shows a schedule. As JSON it is the schedule's details.
 func (c *schedulesShow) Run(env *environment) error {
-	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details", nil)
+	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details?include=mute", nil)
 	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID }, func(d *scheduleDetails) error {
 		runs, err := c.lastRuns(env, d.Schedule.ID)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
@@ -83,12 +84,28 @@ func (s *Server) scheduleDetails(c *call) error {
 	if err != nil {
 		return err
 	}
+	q := c.query()
+	include, included := q.One("include")
+	if included && include != muteKey {
+		q.Refuse("include", "must be "+muteKey)
+	}
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
+	}
 	d, err := s.Service.ScheduleDetails(c.r.Context(), c.owner, id)
 	if err != nil {
 		return err
 	}
-	return c.writeRecord(http.StatusOK, func(b []byte) []byte { return c.appendScheduleDetails(b, d) })
+	return c.writeRecord(http.StatusOK, func(b []byte) []byte {
+		if b = c.appendScheduleDetails(b, d); included {
+			b = append(job.AppendMute(append(b[:len(b)-1], `,"`+muteKey+`":`...), d.Mute), '}')
+		}
+		return b
+	})
 }
+
+// muteKey is the key that include adds to a schedule's details.
+const muteKey = "mute"
 
 func (c *call) appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byte {
 	b = c.appendSchedule(append(b, `{"schedule":`...), d.Schedule)
@@ -112,7 +129,7 @@ func (c *call) appendScheduleDetails(b []byte, d *service.ScheduleDetails) []byt
 	} else {
 		b = strconv.AppendInt(b, *d.RunsLeft, 10)
 	}
-	return append(job.AppendMute(append(b, `,"mute":`...), d.Mute), '}')
+	return append(b, '}')
 }
 
 func (s *Server) jobRevisions(c *call) error {

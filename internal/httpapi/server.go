@@ -181,9 +181,10 @@ var parameters = map[string][]string{
 	"GET /api/stats":           {"minutes"},
 	"GET /api/secrets":         {"limit", "offset"},
 
-	"GET /api/jobs/{job_id}":           {maskParameter},
-	"GET /api/schedules/{schedule_id}": {maskParameter},
-	"GET /api/logs/{log_id}":           {maskParameter},
+	"GET /api/jobs/{job_id}":                   {maskParameter},
+	"GET /api/schedules/{schedule_id}":         {maskParameter},
+	"GET /api/schedules/{schedule_id}/details": {"include"},
+	"GET /api/logs/{log_id}":                   {maskParameter},
 }
 
 var (

@@ -32,7 +32,7 @@ func TestAlert_MuteHoldsFailuresUntilTheScheduleRecovers(t *testing.T) {
 	mute := func(body string) *harness.Answer {
 		return a.Do(http.MethodPut, "/api/schedules/key:nightly/mute", body)
 	}
-	details := func() harness.JSON { return a.Get(path + "/details").Want(200).Data().Get("mute") }
+	details := func() harness.JSON { return a.Get(path + "/details?include=mute").Want(200).Data().Get("mute") }
 
 	mute(`{"until":"recovered"}`).WantProblem(409)
 	wantSame(t, "the mute", details(), `null`)

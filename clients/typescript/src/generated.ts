@@ -1617,8 +1617,8 @@ export interface ScheduleDetailsAnswer {
     failures_in_a_row: number;
     /** How many runs remain; null unless their number is limited. */
     runs_left: number | null;
-    /** The mute in force; null if the schedule is not muted. */
-    mute: Mute | null;
+    /** The mute in force, with `include=mute`; null if the schedule is not muted. */
+    mute?: Mute | null;
   };
 }
 

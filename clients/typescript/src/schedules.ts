@@ -45,9 +45,9 @@ export class Schedules extends Resource {
     return start(this.transport, { method: "DELETE", path: pathOf(schedules, ref), repeatable: true, ...conditional(options) }, options, nothing);
   }
 
-  /** The next due times, the last run and how many runs failed in a row. */
+  /** The next due times, the last run, how many runs failed in a row, and the mute. */
   details(ref: ScheduleRef, options?: CallOptions): Call<ScheduleDetailsAnswer["data"]> {
-    return this.call("GET", pathOf(schedules, ref, "/details"), options);
+    return this.call("GET", pathOf(schedules, ref, "/details?include=mute"), options);
   }
 
   /** The last 50 edits, latest first. */

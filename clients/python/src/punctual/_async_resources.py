@@ -151,7 +151,7 @@ class AsyncSchedules(AsyncResource):
         return await self._runner.run(lambda: self._sync.delete(ref, if_match=if_match))
 
     async def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
-        """The next due times, the last run and how many runs failed in a row."""
+        """The next due times, the last run, how many runs failed in a row, and the mute."""
         return await self._runner.run(lambda: self._sync.details(ref))
 
     async def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:

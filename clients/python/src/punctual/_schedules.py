@@ -47,8 +47,8 @@ class Schedules(Resource):
         return self._call("DELETE", path_of(SCHEDULES, ref), read=nothing, **conditional(if_match))
 
     def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
-        """The next due times, the last run and how many runs failed in a row."""
-        return self._call("GET", path_of(SCHEDULES, ref, "/details"))
+        """The next due times, the last run, how many runs failed in a row, and the mute."""
+        return self._call("GET", path_of(SCHEDULES, ref, "/details?include=mute"))
 
     def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
         """The last 50 edits, latest first."""

@@ -1436,9 +1436,7 @@ class JobDetailsAnswer(TypedDict):
     data: JobDetailsAnswerData
 
 
-class ScheduleDetailsAnswerData(TypedDict):
-    """The details."""
-
+class _ScheduleDetailsAnswerData(TypedDict):
     schedule: ScheduleRecord
     # How many definitions the schedule has had.
     revision: int
@@ -1452,7 +1450,12 @@ class ScheduleDetailsAnswerData(TypedDict):
     failures_in_a_row: int
     # How many runs remain; null unless their number is limited.
     runs_left: Optional[int]
-    # The mute in force; null if the schedule is not muted.
+
+
+class ScheduleDetailsAnswerData(_ScheduleDetailsAnswerData, total=False):
+    """The details."""
+
+    # The mute in force, with `include=mute`; null if the schedule is not muted.
     mute: Optional[Mute]
 
 
