@@ -234,7 +234,7 @@ func (p *Page) Click(selector string) *Page {
 // ClickOn clicks the link, button or summary whose text begins so.
 func (p *Page) ClickOn(text string) *Page {
 	p.t.Helper()
-	p.click(text, fmt.Sprintf(`[...document.querySelectorAll("a, button, summary")].find((e) => e.checkVisibility() && e.innerText.trim().startsWith(%s))`, quote(text)))
+	p.click(text, fmt.Sprintf(`[...document.querySelectorAll("a, button, summary")].find((e) => e.checkVisibility() && (e.innerText ?? e.textContent).trim().startsWith(%s))`, quote(text)))
 	return p
 }
 
