@@ -78,11 +78,6 @@ func (c *call) charted(now time.Time) charted {
 	return d
 }
 
-// length returns how many minutes of the point that begins at a time have passed.
-func (d *charted) length(begin time.Time) float64 {
-	return min(max(1, math.Ceil(d.to.Sub(begin).Minutes())), float64(d.per))
-}
-
 // asTable reports whether the values of the charts are shown as a table.
 func asTable(c *call) bool { return c.param("view") == "table" }
 
