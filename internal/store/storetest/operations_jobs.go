@@ -149,7 +149,10 @@ func operationsErrorKinds(w *world) {
 	event(jobs[3], job.EventResponse, `{"status":503,"body":"`+strings.Repeat("é", 300)+`","duration_ms":4,"truncated":false,"attempt":3,"retry_at":null}`, 1)
 	failures, err := w.s.JobFailures(w.ctx, w.owner, []int64{jobs[0].Number, jobs[1].Number, jobs[3].Number, jobs[4].Number})
 	w.ok("JobFailures", err)
-	want := map[int64]job.LastFailure{jobs[0].Number: {Cause: "timeout"}, jobs[1].Number: {Cause: "500"}, jobs[3].Number: {Cause: "503", Attempt: 3}}
+	want := map[int64]job.LastFailure{
+		jobs[0].Number: {Cause: "timeout", Message: "it failed"}, jobs[1].Number: {Cause: "500"},
+		jobs[3].Number: {Cause: "503", Message: "the target responded with 503, which is no success", Attempt: 3},
+	}
 	w.same("the failures", fmt.Sprint(failures), fmt.Sprint(want))
 	if failures, err := w.s.JobFailures(w.ctx, w.other, found(jobs)); err != nil || len(failures) != 0 {
 		w.Errorf("another's jobs have the failures %v, %v", failures, err)
