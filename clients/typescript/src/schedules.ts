@@ -47,7 +47,7 @@ export class Schedules extends Resource {
 
   /** The next due times, the last run, how many runs failed in a row, and the mute. */
   details(ref: ScheduleRef, options?: CallOptions): Call<ScheduleDetailsAnswer["data"]> {
-    return this.call("GET", pathOf(schedules, ref, "/details?include=mute"), options);
+    return this.call("GET", pathOf(schedules, ref, "/details"), options, { query: { include: "mute" } });
   }
 
   /** The last 50 edits, latest first. */

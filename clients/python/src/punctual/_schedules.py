@@ -48,7 +48,7 @@ class Schedules(Resource):
 
     def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
         """The next due times, the last run, how many runs failed in a row, and the mute."""
-        return self._call("GET", path_of(SCHEDULES, ref, "/details?include=mute"))
+        return self._call("GET", path_of(SCHEDULES, ref, "/details"), query={"include": "mute"})
 
     def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
         """The last 50 edits, latest first."""
