@@ -25,12 +25,21 @@ type period struct {
 }
 
 var periods = []period{
-	{"1h", "Hour", "last hour", 60, 1, 15}, {"6h", "6 hours", "last 6 hours", 360, 5, 18}, {"", "Day", "last 24 hours", 1440, 10, 36},
+	{"1h", "Hour", "last hour", 60, 1, 15}, {"6h", "6 hours", "last 6 hours", 360, 5, 18}, {"24h", "Day", "last 24 hours", 1440, 10, 36},
 	{"3d", "3 days", "last 3 days", 3 * 1440, 30, 36}, {"7d", "7 days", "last 7 days", stats.MaxRange, 60, 42},
 }
 
-// usual is the index of the period that is shown unless the address names another.
-const usual = 2
+// usual returns the period that is shown unless the address names another: a day, or the
+// shortest one that an account younger than that fits into.
+func usual(age time.Duration) period {
+	const day = 2
+	for _, p := range periods[:day] {
+		if age < time.Duration(p.minutes)*time.Minute {
+			return p
+		}
+	}
+	return periods[day]
+}
 
 // steps are the lengths, in minutes, that a point of a selected interval can have.
 var steps = []int{1, 2, 5, 10, 15, 20, 30, 60}
@@ -43,7 +52,7 @@ type charted struct {
 }
 
 // charted reads from the address what the charts show: the parameters from and to are
-// an interval, and span names a period. Anything else is the last hour.
+// an interval, and span names a period. Anything else is the usual one.
 func (c *call) charted(now time.Time) charted {
 	from, err := job.ReadInstant(c.param("from"))
 	to, err2 := job.ReadInstant(c.param("to"))
@@ -68,7 +77,7 @@ func (c *call) charted(now time.Time) charted {
 		}
 		return d
 	}
-	d := charted{period: periods[usual], to: now}
+	d := charted{period: usual(now.Sub(c.account().CreatedAt)), to: now}
 	for _, p := range periods {
 		if p.value == c.param("span") {
 			d.period = p

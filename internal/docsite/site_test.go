@@ -159,7 +159,7 @@ func TestSearch_KnowsSectionsAndCalls(t *testing.T) {
 	has("/docs/guides/quickstart", "Quickstart")
 	has("/docs#createJob", "POST /api/jobs: Create a job")
 	file := s.responses[searchPath]().file
-	if plain, compressed := file.Size(); plain > 512<<10 || compressed > 160<<10 {
+	if plain, compressed := file.Size(); plain > 576<<10 || compressed > 184<<10 {
 		t.Errorf("the index has %d bytes, compressed %d", plain, compressed)
 	}
 	for _, e := range entries {

@@ -66,7 +66,8 @@ func TestOverview_InEveryLook(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
 			p.Go("/public").See("Visible to everyone", "Attempts", "Success rate", "Lateness", "Attempt duration", "in the last day", "500").Check()
-			p.Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 24 hours")`)
+			p.Wait(`document.getElementById("ribbon-summary").textContent.includes("Last hour")`) // a new account fits into it
+			p.ClickOn("Day").At("/public?span=24h").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 24 hours")`)
 			p.ClickOn("Hour").At("/public?span=1h").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last hour")`).Check()
 		})
 	}

@@ -90,7 +90,7 @@ func TestOverview_RibbonAsATableWithoutScripts(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look).Script(false)
-			p.Go("/public").ClickOn("Show as a table").At("/public?view=table").Script(true).See("Two hours on").NotSee("Tomorrow").Check().Script(false)
+			p.Go("/public?span=24h").ClickOn("Show as a table").At("/public?span=24h&view=table").Script(true).See("Two hours on").NotSee("Tomorrow").Check().Script(false)
 			p.Click(".value-rows td a").At("/public/attempts?outcome=failed&since=*").Script(true).See("Nightly report").NotSee("Welcome mail")
 		})
 	}

@@ -35,7 +35,7 @@ func TestScreenshots(t *testing.T) {
 	night := atNight(t)
 	wide := Wide
 	wide.Height = 820
-	shoot(signIn(Open(t, night, wide), "ann@example.com").At("/").Go("/?span=1h").See("3 schedules failing"), "overview")
+	shoot(signIn(Open(t, night, wide), "ann@example.com").At("/").See("3 schedules failing"), "overview")
 	shoot(signIn(Open(t, night, Phone), "ann@example.com").At("/").See("3 schedules failing"), "overview-phone")
 	w := newWorld(t)
 	schedule := w.fillForPictures(t)
