@@ -3,7 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -22,36 +22,57 @@ const (
 	numbersStep = 100_000
 	// maxNumber is the highest integer that JSON readers keep exactly.
 	maxNumber = 1<<53 - 1
+	// numbersSuffix is what the name of the file adds to that of the database.
+	numbersSuffix = ".numbers"
+	// lastNumber selects the highest job number that was assigned.
+	lastNumber = `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'jobs'`
 )
 
-// numbers maintains the file of job numbers beside a database. Only the writer uses it.
+// numbers maintains the file of job numbers beside a database. Only the writer uses it. The
+// file stays open, so that a lack of descriptors or of space keeps no job from being stored.
 type numbers struct {
-	path    string // of the file
+	file    *os.File
 	id      string // of the database
 	covered int64  // the file's number
 }
 
-// numbersOf reads the file of the database at path, whose connection is conn.
-func numbersOf(path string, conn *sqlite.Conn) (n numbers, err error) {
-	n.path = path + ".numbers"
+// openNumbers opens the file of the database at path, whose connection is conn. A file that
+// is new, or of another database, covers the numbers that the database has assigned.
+func openNumbers(path string, conn *sqlite.Conn) (n numbers, err error) {
 	if n.id, err = databaseID(conn); err != nil {
 		return n, fmt.Errorf("reading the id of the database: %w", err)
 	}
-	n.covered, err = n.read()
-	return n, err
+	if n.file, err = os.OpenFile(path+numbersSuffix, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return n, fmt.Errorf("opening %s; check its permissions: %w", path+numbersSuffix, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.file.Close())
+		}
+	}()
+	if n.covered, err = readNumbers(n.file, n.id); err != nil || n.covered > 0 {
+		return n, err
+	}
+	last, err := number(conn, lastNumber)
+	if err != nil {
+		return n, fmt.Errorf("reading the last job number: %w", err)
+	}
+	if err := n.write(roundUp(last+1, numbersStep)); err != nil {
+		return n, err
+	}
+	return n, syncPath(filepath.Dir(path))
 }
 
-// read returns the file's number; 0 without a file, or if it belongs to another database.
-func (n *numbers) read() (covered int64, err error) {
-	text, err := os.ReadFile(n.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+// readNumbers returns the number in a file; 0 if it belongs to another database than that
+// with the id.
+func readNumbers(file io.ReaderAt, id string) (covered int64, err error) {
+	text := make([]byte, len(fmt.Sprintf(numbersFormat, "", 0)))
+	n, err := file.ReadAt(text, 0)
+	if err != nil && err != io.EOF {
+		return 0, fmt.Errorf("reading the file of job numbers: %w", err)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("reading %s: %w", n.path, err)
-	}
-	var id string
-	if _, err := fmt.Sscanf(string(text), "%32s %d\n", &id, &covered); err != nil || id != n.id {
+	var found string
+	if _, err := fmt.Sscanf(string(text[:n]), "%32s %d\n", &found, &covered); err != nil || found != id {
 		return 0, nil
 	}
 	return covered, nil
@@ -63,37 +84,29 @@ func (n *numbers) cover(number int64) error {
 	if number <= n.covered {
 		return nil
 	}
-	covered, err := n.read()
+	covered, err := readNumbers(n.file, n.id)
 	if err != nil {
 		return fault.Unreachable(err)
 	}
-	if covered < number {
-		covered = roundUp(number+numbersStep/2, numbersStep)
-		if err := n.write(covered); err != nil {
-			return fault.Unreachable(err)
-		}
+	if covered >= number {
+		n.covered = covered
+		return nil
 	}
-	n.covered = covered
+	if err := n.write(roundUp(number+numbersStep/2, numbersStep)); err != nil {
+		return fault.Unreachable(err)
+	}
 	return nil
 }
 
 func (n *numbers) write(covered int64) error {
-	_, err := os.Stat(n.path)
-	created := errors.Is(err, fs.ErrNotExist)
-	file, err := os.OpenFile(n.path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("writing %s; check its permissions: %w", n.path, err)
-	}
-	_, err = file.WriteAt(fmt.Appendf(nil, numbersFormat, n.id, covered), 0)
+	_, err := n.file.WriteAt(fmt.Appendf(nil, numbersFormat, n.id, covered), 0)
 	if err == nil {
-		err = file.Sync()
+		err = n.file.Sync()
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", n.path, err)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", n.file.Name(), err)
 	}
-	if created {
-		return syncPath(filepath.Dir(n.path))
-	}
+	n.covered = covered
 	return nil
 }
 

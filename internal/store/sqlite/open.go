@@ -129,7 +129,7 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 	if err := s.pools.open(s.path); err != nil {
 		return errors.Join(fmt.Errorf("opening the database %s for reading: %w", s.path, err), conn.Close())
 	}
-	numbers, err := numbersOf(s.path, conn)
+	numbers, err := openNumbers(s.path, conn)
 	if err != nil {
 		return errors.Join(err, s.pools.close(), conn.Close())
 	}
@@ -280,7 +280,7 @@ func (s *Store) close() error {
 	s.stop()
 	s.writer.close()
 	s.done.Wait()
-	err := errors.Join(s.pools.close(), s.writer.conn.Close())
+	err := errors.Join(s.pools.close(), s.writer.conn.Close(), s.writer.numbers.file.Close())
 	if s.lock != nil {
 		if err == nil {
 			err = s.writeMark(markStopped)

@@ -1,7 +1,10 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -33,7 +36,7 @@ func skipNumbers(conn *sqlite.Conn, path string, nextJob int64, now time.Time, r
 	if result.At, err = madeAt(conn); err != nil {
 		return err
 	}
-	if result.LastJob, err = number(conn, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'jobs'`); err != nil {
+	if result.LastJob, err = number(conn, lastNumber); err != nil {
 		return err
 	}
 	last := nextJob - 1
@@ -56,14 +59,14 @@ func skipNumbers(conn *sqlite.Conn, path string, nextJob int64, now time.Time, r
 // lastAssigned returns a number above which no job can have been stored since the backup,
 // and records how it is known.
 func lastAssigned(conn *sqlite.Conn, path string, now time.Time, result *RestoreResult) (int64, error) {
-	known, err := numbersOf(path, conn)
+	covered, err := coveredBeside(path, conn)
 	if err != nil {
 		return 0, err
 	}
 	// A file with less belongs to an earlier life of the database on this machine.
-	if known.id != "" && known.covered >= result.LastJob && known.covered > 0 {
+	if covered > 0 && covered >= result.LastJob {
 		result.Skipped = SkippedKnown
-		return known.covered, nil
+		return covered, nil
 	}
 	result.Skipped = SkippedEstimated
 	busiest, err := number(conn, `SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM jobs GROUP BY inserted_at / 3600000000)`)
@@ -76,4 +79,22 @@ func lastAssigned(conn *sqlite.Conn, path string, now time.Time, result *Restore
 	}
 	rate := min(busiest*estimatedFactor/3600+1, maxPerSecond)
 	return roundUp(result.LastJob+elapsed*rate, numbersStep), nil
+}
+
+// coveredBeside returns the number in the file beside a database that is to be restored;
+// 0 without a file of this database.
+func coveredBeside(path string, conn *sqlite.Conn) (int64, error) {
+	id, err := databaseID(conn)
+	if err != nil || id == "" {
+		return 0, err
+	}
+	file, err := os.Open(path + numbersSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading %s: %w", path+numbersSuffix, err)
+	}
+	covered, err := readNumbers(file, id)
+	return covered, errors.Join(err, file.Close())
 }

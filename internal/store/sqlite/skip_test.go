@@ -131,20 +131,24 @@ func TestNumbers_CoverBeforeTheCommit(t *testing.T) {
 	s := openAt(t, path, true)
 	defer closeStore(t, s)
 	owner := addOwner(t, s)
-	if err := os.Mkdir(path+".numbers", 0o700); err != nil {
+	if covered, err := readNumbers(s.writer.numbers.file, s.writer.numbers.id); err != nil || covered < 1 || covered%numbersStep != 0 {
+		t.Errorf("the file of a new database covers %d, %v", covered, err)
+	}
+	insert(t, s, newJob(s, owner, `{}`))
+	if err := s.write(t.Context(), func(tx *tx) error { return tx.exec(`UPDATE sqlite_sequence SET seq = 5000000 WHERE name = 'jobs'`) }); err != nil {
 		t.Fatal(err)
 	}
+	good := s.writer.numbers.file
+	s.writer.numbers.file = os.NewFile(^uintptr(0), "closed")
 	if _, err := s.JobInsertMany(t.Context(), []store.NewJob{newJob(s, owner, `{}`)}); err == nil {
 		t.Error("a job was stored whose number is not covered")
 	}
-	if n := count(t, s, `SELECT count(*) FROM jobs`); n != 0 {
-		t.Errorf("there are %d jobs; expected none", n)
+	if n := count(t, s, `SELECT count(*) FROM jobs`); n != 1 {
+		t.Errorf("there are %d jobs; expected the first one only", n)
 	}
-	if err := os.Remove(path + ".numbers"); err != nil {
-		t.Fatal(err)
-	}
+	s.writer.numbers.file = good
 	insert(t, s, newJob(s, owner, `{}`))
-	if covered, err := s.writer.numbers.read(); err != nil || covered < 1 || covered%numbersStep != 0 {
+	if covered, err := readNumbers(good, s.writer.numbers.id); err != nil || covered < 5_000_001 || covered%numbersStep != 0 {
 		t.Errorf("the file covers %d, %v", covered, err)
 	}
 }
