@@ -5,14 +5,15 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"testing"
 )
 
 // endless is a body that is always ready to be read, and counts what was.
-type endless struct{ read int }
+type endless struct{ read atomic.Int64 }
 
 func (e *endless) Read(b []byte) (int, error) {
-	e.read += len(b)
+	e.read.Add(int64(len(b)))
 	return len(b), nil
 }
 
@@ -23,8 +24,8 @@ func (e *endless) Close() error { return nil }
 func TestReadResponse_LetsOthersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	body := &endless{}
-	ran := make(chan int, 1)
-	go func() { ran <- body.read }()
+	ran := make(chan int64, 1)
+	go func() { ran <- body.read.Load() }()
 	resp := &http.Response{StatusCode: http.StatusOK, ContentLength: -1, Body: io.ReadCloser(body)}
 	if _, err := readResponse(context.Background(), resp); err != nil {
 		t.Fatal(err)
