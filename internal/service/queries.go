@@ -48,7 +48,7 @@ func (s *Service) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.
 }
 
 // FailedJobs returns up to limit of the owner's jobs that were discarded at or after a
-// time, latest first. A rerun has the schedule of the job that it repeats.
+// time, latest first. The latest reruns have the schedule of the job that they repeat.
 func (s *Service) FailedJobs(ctx context.Context, owner job.Owner, since time.Time, limit int) ([]job.FailedJob, error) {
 	failed, err := s.Store.FailedJobs(ctx, owner, since, limit)
 	if err != nil {
@@ -57,14 +57,19 @@ func (s *Service) FailedJobs(ctx context.Context, owner job.Owner, since time.Ti
 	return failed, s.findOrigins(ctx, owner, failed)
 }
 
-// maxReruns is how many reruns of reruns are followed to the first job.
-const maxReruns = 5
+const (
+	// maxReruns is how many reruns of reruns are followed to the first job.
+	maxReruns = 5
+	// maxOrigins is of how many reruns the first job is looked up, each by itself.
+	maxOrigins = 500
+)
 
-// findOrigins gives reruns the schedule and the name of the jobs that they repeat.
+// findOrigins gives the latest reruns the schedule and the name of the jobs that they
+// repeat.
 func (s *Service) findOrigins(ctx context.Context, owner job.Owner, failed []job.FailedJob) error {
 	repeats := map[int64]int64{} // by the number of a rerun: the job that it repeats, and what that repeats
 	for i := range failed {
-		if f := &failed[i]; f.RerunOf != 0 && f.ScheduleID == uuid.Nil {
+		if f := &failed[i]; f.RerunOf != 0 && f.ScheduleID == uuid.Nil && len(repeats) < maxOrigins {
 			repeats[f.Number] = f.RerunOf
 		}
 	}
