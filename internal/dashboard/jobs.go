@@ -157,5 +157,5 @@ func (s *Server) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.text(ui.Pretty(job.WithoutTimings(c.show(log.Payload, &view.Hidden{}))))
+	return c.text(ui.Pretty(job.WithoutTimings(log.Event, c.show(log.Payload, &view.Hidden{}))))
 }

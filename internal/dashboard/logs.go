@@ -142,6 +142,6 @@ func (s *Server) log(c *call) error {
 		return err
 	}
 	hidden := c.newHidden(c.href("/logs/%s", id))
-	found.Payload = job.WithoutTimings(c.show(found.Payload, &hidden))
+	found.Payload = job.WithoutTimings(found.Event, c.show(found.Payload, &hidden))
 	return c.render(http.StatusOK, view.LogPage(found, view.LineOf(found), hidden))
 }

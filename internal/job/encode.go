@@ -160,7 +160,7 @@ func AppendLog(b []byte, l *Log) []byte {
 	b = append(b, `,"job_id":`...)
 	b = strconv.AppendInt(b, l.Job, 10)
 	b = append(b, `,"payload":`...)
-	b = appendWithoutTimings(b, l.Payload)
+	b = appendWithoutTimings(b, l.Event, l.Payload)
 	b = append(b, `,"user_id":`...)
 	b = appendID(b, l.Owner.ID)
 	return append(b, '}')

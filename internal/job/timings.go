@@ -49,8 +49,9 @@ func AppendTimings(b []byte, t Timings) []byte {
 	return append(b, ']')
 }
 
-// findTimings returns where the timings in the payload of a log begin and end; false if it
-// has none. What a target has sent precedes duration_ms, so it can't look like timings.
+// findTimings returns where the timings in the payload of an outcome's log begin and end;
+// false if it has none. What a target has sent precedes duration_ms, so it can't look like
+// timings.
 func findTimings(payload []byte) (begin, end int, found bool) {
 	begin = bytes.LastIndex(payload, []byte(timingsMember))
 	if begin < 0 || bytes.Contains(payload[begin:], []byte(`"duration_ms":`)) {
@@ -63,7 +64,7 @@ func findTimings(payload []byte) (begin, end int, found bool) {
 	return begin, begin + length + 1, true
 }
 
-// ReadTimings returns the timings in the payload of a log; zero if it has none.
+// ReadTimings returns the timings in the payload of an outcome's log; zero if it has none.
 func ReadTimings(payload rawjson.Value) (t Timings) {
 	begin, end, found := findTimings(payload)
 	if !found {
@@ -77,14 +78,16 @@ func ReadTimings(payload rawjson.Value) (t Timings) {
 	return t
 }
 
-// WithoutTimings returns the payload of a log as the API shows it.
-func WithoutTimings(payload rawjson.Value) rawjson.Value {
-	return appendWithoutTimings(make(rawjson.Value, 0, len(payload)), payload)
+// WithoutTimings returns the payload of a log of an event as the API shows it.
+func WithoutTimings(event string, payload rawjson.Value) rawjson.Value {
+	return appendWithoutTimings(make(rawjson.Value, 0, len(payload)), event, payload)
 }
 
-func appendWithoutTimings(b []byte, payload rawjson.Value) []byte {
+// appendWithoutTimings leaves the payloads of other events than outcomes as they are: the
+// log of a request ends with what a client has sent.
+func appendWithoutTimings(b []byte, event string, payload rawjson.Value) []byte {
 	begin, end, found := findTimings(payload)
-	if !found {
+	if !found || event != EventResponse && event != EventError && event != EventCompletion {
 		return append(b, payload...)
 	}
 	return append(append(b, payload[:begin]...), payload[end:]...)

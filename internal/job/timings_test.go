@@ -20,17 +20,21 @@ func TestTimings_AreStoredAndNotShown(t *testing.T) {
 			if got := ReadTimings(stored); got != timings {
 				t.Errorf("%s: read %v", stored, got)
 			}
-			if got := string(WithoutTimings(stored)); got != shown {
+			if got := string(WithoutTimings(EventResponse, stored)); got != shown {
 				t.Errorf("shown as %s, want %s", got, shown)
 			}
 			if log := string(AppendLog(nil, &Log{Event: EventResponse, Payload: stored})); !strings.Contains(log, `"payload":`+shown+`,`) {
 				t.Errorf("the log is %s", log)
 			}
 			// A log without timings is shown as it is, whatever the target has sent.
-			if got := string(WithoutTimings(rawjson.Value(shown))); got != shown {
+			if got := string(WithoutTimings(EventResponse, rawjson.Value(shown))); got != shown {
 				t.Errorf("without timings: %s, want %s", got, shown)
 			}
 		}
+	}
+	request := rawjson.Value(`{"url":"https://example.com/","body":{"duration_ms":1,"timings":[[1],2]}}`)
+	if log := string(AppendLog(nil, &Log{Event: EventRequest, Payload: request})); !strings.Contains(log, `"payload":`+string(request)+`,`) {
+		t.Errorf("the log of a request is %s", log)
 	}
 	if got := AppendTimings(nil, Timings{}); len(got) != 0 {
 		t.Errorf("nothing was measured: %s", got)
