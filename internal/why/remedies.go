@@ -23,5 +23,5 @@ var remedies = map[job.Kind]string{
 	job.KindPoisoned:    "The attempt can't be made at all: tell the operator the job's number.",
 	job.KindAnswer:      "The target itself reported a failure: its response in the logs says why.",
 	job.KindAbandoned:   "The target accepted the work but did not report its outcome in time.",
-	job.KindStatus:      "The target responded with a status that is no success: its response in the logs says why. success says which statuses are one.",
+	job.KindStatus:      "The response in the logs may say why. If this status counts as a success, add it to success.",
 }
