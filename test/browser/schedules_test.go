@@ -49,7 +49,7 @@ func TestSchedules_InEveryLook(t *testing.T) {
 			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "Paused").Check()
 			p.Wait(`[...document.querySelectorAll("svg.outcomes")].some((e) => e.getAttribute("aria-label").includes("completed"))`)
 			p.Go("/public/schedules/"+often).See("Every second", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
-			p.Wait(`document.getElementById("late-summary").textContent.includes("started")`)
+			p.Wait(`document.getElementById("late-summary").textContent.includes("median")`)
 			p.Go("/public/schedules/"+weekdays).See("Weekday mornings", "0 9 * * 1-5", "Empty. A run sets it").Check()
 			p.Go("/public/schedules/"+disabled).See("Paused", "Every 15 minutes").Check()
 			p.Expect(404).Go("/public/schedules/0194a3b5-0000-7000-8000-000000000000").See("Not found").Check()
