@@ -55,7 +55,10 @@ async function handle(request: Request): Promise<Response> {
   const order = (await request.json()) as Order;
   switch (path) {
     case '/orders': // an order that is sent twice is checked out once
-      return Response.json(await client.trigger({url: `${APP_URL}/checkout`, body: order, workflowRunId: order.id, label: 'checkout'}), {status: 202});
+      return Response.json(await client.trigger({
+        url: `${APP_URL}/checkout`, body: order, workflowRunId: order.id, label: 'checkout',
+        retries: 10, retryDelay: '1000 * pow(2, retried)', // by default the second retry waits two minutes
+      }), {status: 202});
     case '/shipped':
       return Response.json(await client.notify({eventId: `shipped-${order.id}`}));
   }
