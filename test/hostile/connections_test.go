@@ -137,20 +137,20 @@ var connectionAttacks = []attack{
 				return
 			}
 			_, _ = io.WriteString(conn, "GET /api/ping HTTP/1.1\r\nHost: punctual\r\n\r\n")
-			_ = conn.(yieldingConn).SetLinger(0) // a reset instead of an orderly end
+			_ = conn.(*net.TCPConn).SetLinger(0) // a reset instead of an orderly end
 			_ = conn.Close()
 		})
 	}},
 	{"half-closed connections", func(ctx context.Context, s *strike) {
 		s.connect(ctx, 500, func(conn net.Conn) {
 			_, _ = io.WriteString(conn, "GET /api/ping HTTP/1.1\r\nHost: punctual\r\n\r\n")
-			_ = conn.(yieldingConn).CloseWrite()
+			_ = conn.(*net.TCPConn).CloseWrite()
 			pause(ctx, strictWindow)
 		})
 	}},
 	{"responses that nobody reads", func(ctx context.Context, s *strike) {
 		s.connect(ctx, 200, func(conn net.Conn) {
-			_ = conn.(yieldingConn).SetReadBuffer(1024)
+			_ = conn.(*net.TCPConn).SetReadBuffer(1024)
 			_, _ = io.WriteString(conn, strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: punctual\r\n\r\n", 100))
 			pause(ctx, strictWindow)
 		})
@@ -185,7 +185,7 @@ var connectionAttacks = []attack{
 	{"1,500 connections full of requests, from 4 addresses", func(ctx context.Context, s *strike) {
 		requests := strings.Repeat("GET /api/ping HTTP/1.1\r\nHost: punctual\r\n\r\n", 3000)
 		s.connectFrom(ctx, "127.0.93.", 4, 1500, func(conn net.Conn) {
-			_ = conn.(yieldingConn).SetReadBuffer(1024)
+			_ = conn.(*net.TCPConn).SetReadBuffer(1024)
 			_, _ = io.WriteString(conn, requests) // until the service has enough of it
 			<-ctx.Done()                          // and none of the responses is read
 		})
