@@ -1,9 +1,6 @@
 package notify
 
 import (
-	"net/url"
-	"strings"
-
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -91,13 +88,4 @@ func (c *Channel) EndpointOf(target string) string {
 		return target
 	}
 	return c.Endpoint(target)
-}
-
-// hostOf returns the host of a URL.
-func hostOf(target string) string {
-	u, err := url.Parse(target)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Host)
 }

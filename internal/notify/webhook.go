@@ -11,7 +11,7 @@ import (
 var webhook = Channel{
 	Number: job.AlertWebhook, Name: "webhook", Label: "Webhooks", Hint: "URLs, one per line. Messages are signed.",
 	Placeholder: "URL", Help: "Send to this webhook; may be repeated.",
-	Shown: hostOf,
+	Shown: job.Host,
 	Body:  func(m *Message, _ string) rawjson.Value { return webhookEvent(m) },
 }
 
