@@ -85,10 +85,7 @@ func (s *Server) scheduleDetails(c *call) error {
 		return err
 	}
 	q := c.query()
-	include, included := q.One("include")
-	if included && include != muteKey {
-		q.Refuse("include", "must be "+muteKey)
-	}
+	included := q.includes(muteKey)
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}

@@ -24,6 +24,16 @@ func (c *call) query() *query {
 	return &query{job.Parameters{Values: c.r.URL.Query()}}
 }
 
+// includes reports whether the parameter include asks for a key, the only one that the
+// call can add.
+func (q *query) includes(key string) bool {
+	text, given := q.One("include")
+	if given && text != key {
+		q.Refuse("include", "must be "+key)
+	}
+	return given
+}
+
 func (q *query) whole(name string, least, most, fallback int) int {
 	text, ok := q.One(name)
 	if !ok {

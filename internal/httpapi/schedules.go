@@ -17,10 +17,7 @@ var scheduleOrders = []string{"inserted_at", "disabled_at", "name", "id"}
 func (s *Server) listSchedules(c *call) error {
 	q := c.query()
 	selection := job.ScheduleQuery{ListQuery: q.list("schedules", c.owner, scheduleOrders), Tags: q.Filters(job.OfSchedules).Query.Tags}
-	include, included := q.One("include")
-	if included && include != nextRunAt {
-		q.Refuse("include", "must be "+nextRunAt)
-	}
+	included := q.includes(nextRunAt)
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
