@@ -51,7 +51,7 @@ func (p Plot) ticks(zone *time.Location) []tick {
 		if sinceMark(t, 24*time.Hour) == 0 {
 			layout = "2 Jan"
 		}
-		ticks = append(ticks, tick{at: percentage(share), label: t.Format(layout)})
+		ticks = append(ticks, tick{at: Percentage(share), label: t.Format(layout)})
 	}
 	return ticks
 }
@@ -98,7 +98,7 @@ func (p Plot) clocks(zone *time.Location) (changes []zoneChange) {
 	return changes
 }
 
-func percentage(share float64) string {
+func Percentage(share float64) string {
 	return strconv.FormatFloat(math.Round(share*10000)/100, 'f', -1, 64) + "%"
 }
 

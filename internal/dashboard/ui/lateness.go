@@ -58,7 +58,7 @@ func lateTone(late time.Duration) string {
 // lateLines returns the lines of the scale.
 func lateLines() (lines []decade) {
 	for e := lateFirst; e <= lateLast; e++ {
-		lines = append(lines, decade{at: percentage((float64(e) - lateLow) / (lateHigh - lateLow)), label: powerOfTen(e)})
+		lines = append(lines, decade{at: Percentage((float64(e) - lateLow) / (lateHigh - lateLow)), label: powerOfTen(e)})
 	}
 	return lines
 }
@@ -74,11 +74,7 @@ func (l *Lateness) places() []placed {
 		column := int(math.Round(latePlace(late) / lateColumn))
 		n := columns[column]
 		columns[column]++
-		level := float64((n%lateRows + 1) / 2)
-		if n%lateRows%2 == 1 {
-			level = -level
-		}
-		return percentage(math.Min(1, float64(column)*lateColumn)), coordinate(lateMiddle + level*lateLevel)
+		return Percentage(math.Min(1, float64(column)*lateColumn)), coordinate(lateMiddle + level(n%lateRows)*lateLevel)
 	}
 	all := make([]placed, 0, len(l.Dots)+len(l.Around))
 	// The latest is put first, so that it is in the middle, and drawn last.
@@ -101,6 +97,15 @@ func (l *Lateness) places() []placed {
 	}
 	slices.Reverse(all)
 	return all
+}
+
+// level returns how far above or below the middle the dot with a number stands: 0, -1, 1,
+// -2, 2 and so on.
+func level(n int) float64 {
+	if n%2 == 1 {
+		return -float64((n + 1) / 2)
+	}
+	return float64(n / 2)
 }
 
 // LateText describes a lateness: "on time", "2.1 ms late".
@@ -140,16 +145,12 @@ func (l *Lateness) summary() string {
 // smallDots returns the dots as a path for a small strip: lines of almost no length, whose
 // round ends show as dots.
 func smallDots(dots []LateDot, width, middle float64) (fine, late, latest string) {
-	columns := map[int]float64{}
+	columns := map[int]int{}
 	for i, d := range slices.Backward(dots) {
 		column := int(latePlace(d.Late) * width / 4)
 		n := columns[column]
 		columns[column]++
-		level := math.Floor((n + 1) / 2)
-		if int(n)%2 == 1 {
-			level = -level
-		}
-		at := "M" + coordinate(float64(column)*4+2) + " " + coordinate(middle+math.Max(-2, math.Min(2, level))*4) + "h.01"
+		at := "M" + coordinate(float64(column)*4+2) + " " + coordinate(middle+math.Max(-2, math.Min(2, level(n)))*4) + "h.01"
 		switch {
 		case i == len(dots)-1:
 			latest = at

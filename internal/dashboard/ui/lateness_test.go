@@ -9,7 +9,7 @@ func TestLateness_ScaleIsTheSameEverywhere(t *testing.T) {
 	for late, want := range map[time.Duration]string{
 		0: "0%", 100 * time.Microsecond: "8.33%", time.Millisecond: "25%", 10 * time.Millisecond: "41.67%", 100 * time.Millisecond: "58.33%", time.Second: "75%", 10 * time.Second: "91.67%", time.Hour: "100%",
 	} {
-		if got := percentage(latePlace(late)); got != want {
+		if got := Percentage(latePlace(late)); got != want {
 			t.Errorf("%s is at %s, want %s", late, got, want)
 		}
 	}

@@ -102,7 +102,7 @@ func (p Plot) decades() (lines []decade) {
 	sc := p.scale()
 	for e := sc.low; e <= sc.high; e++ {
 		y := sc.y(math.Pow10(e))
-		lines = append(lines, decade{coordinate(y), percentage(y / plotHeight), powerOfTen(e)})
+		lines = append(lines, decade{coordinate(y), Percentage(y / plotHeight), powerOfTen(e)})
 	}
 	return lines
 }

@@ -62,7 +62,7 @@ func (r *Ribbon) share(t time.Time) float64 {
 }
 
 // at returns the place of a time as a percentage of the width.
-func (r *Ribbon) at(t time.Time) string { return percentage(r.share(t)) }
+func (r *Ribbon) at(t time.Time) string { return Percentage(r.share(t)) }
 
 // cutAbove is how many times higher than usual columns a column may be. What is higher is
 // cut, with a gap below its top, so that it doesn't flatten all others.
@@ -141,7 +141,7 @@ const trackHeight = 24
 // with more room.
 func (r *Ribbon) anchor(t *Track) (x, anchor, dx string) {
 	if share := r.share(t.Since); share < 0.45 {
-		return percentage(share), "start", "0"
+		return Percentage(share), "start", "0"
 	}
 	return r.at(r.Now), "end", "-8"
 }

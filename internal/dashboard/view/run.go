@@ -29,7 +29,7 @@ func segments(a *Attempt, longest time.Duration) []segment {
 	}
 	timings := job.ReadTimings(a.Outcome.Payload)
 	if timings == (job.Timings{}) {
-		return []segment{{"total", "0%", percent(float64(a.Duration) / float64(longest)), ui.Millis(a.Duration)}}
+		return []segment{{"total", "0%", ui.Percentage(float64(a.Duration) / float64(longest)), ui.Millis(a.Duration)}}
 	}
 	var all []segment
 	at := 0.0
@@ -38,7 +38,7 @@ func segments(a *Attempt, longest time.Duration) []segment {
 			continue
 		}
 		share := min(float64(took)/float64(longest), 1-at)
-		all = append(all, segment{partNames[part], percent(at), percent(max(share, 0.002)), ui.Millis(took)})
+		all = append(all, segment{partNames[part], ui.Percentage(at), ui.Percentage(max(share, 0.002)), ui.Millis(took)})
 		at += share
 	}
 	return all
@@ -103,12 +103,7 @@ func (d *Job) lane() *lane {
 	}
 	l := &lane{start: earlierOf(d.Job.ScheduledAt, d.Attempts[0].StartedAt)}
 	for i := range d.Attempts {
-		a := &d.Attempts[i]
-		end := a.StartedAt.Add(a.Duration)
-		if a.Outcome == nil && !d.Job.State.Final() {
-			end = d.Now
-		}
-		l.end = laterOf(l.end, end)
+		l.end = laterOf(l.end, d.endOf(&d.Attempts[i]))
 	}
 	if !d.Job.State.Final() {
 		l.now = d.Now
@@ -120,13 +115,10 @@ func (d *Job) lane() *lane {
 	from := l.start
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
-		end := a.StartedAt.Add(a.Duration)
+		end := d.endOf(a)
 		tone, _, text := (&AttemptRow{Attempt: *a, Ended: d.Job.State.Final()}).result()
-		if a.Outcome == nil && !d.Job.State.Final() {
-			end = d.Now
-		}
 		x := min(l.share(a.StartedAt), 1-leastBar)
-		l.bars = append(l.bars, laneBar{percent(x), percent(max(l.share(end)-x, leastBar)), tone, "Attempt " + strconv.Itoa(a.Number) + ": " + text})
+		l.bars = append(l.bars, laneBar{ui.Percentage(x), ui.Percentage(max(l.share(end)-x, leastBar)), tone, "Attempt " + strconv.Itoa(a.Number) + ": " + text})
 		l.waits = append(l.waits, [2]string{l.at(from), l.at(a.StartedAt)})
 		from = end
 	}
@@ -136,11 +128,19 @@ func (d *Job) lane() *lane {
 	return l
 }
 
+// endOf returns when an attempt ended; now if it is under way.
+func (d *Job) endOf(a *Attempt) time.Time {
+	if a.Outcome == nil && !d.Job.State.Final() {
+		return d.Now
+	}
+	return a.StartedAt.Add(a.Duration)
+}
+
 func (l *lane) share(t time.Time) float64 {
 	return min(1, max(0, float64(t.Sub(l.start))/float64(max(l.end.Sub(l.start), time.Millisecond))))
 }
 
-func (l *lane) at(t time.Time) string { return percent(l.share(t)) }
+func (l *lane) at(t time.Time) string { return ui.Percentage(l.share(t)) }
 
 // length says how long the lane is.
 func (l *lane) length() string { return ui.Millis(l.end.Sub(l.start)) }

@@ -3,7 +3,6 @@ package view
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -226,13 +225,8 @@ func (w *Waterfall) bar(row *WaterfallRow) (x, width string) {
 	total := float64(max(w.End.Sub(w.Start), time.Millisecond))
 	share := func(t time.Time) float64 { return math.Min(1, math.Max(0, float64(t.Sub(w.Start))/total)) }
 	from := math.Min(share(row.Start), 1-leastBar)
-	return percent(from), percent(math.Max(share(row.End)-from, leastBar))
+	return ui.Percentage(from), ui.Percentage(math.Max(share(row.End)-from, leastBar))
 }
-
-func percent(share float64) string {
-	return strconv.FormatFloat(math.Round(share*10000)/100, 'f', -1, 64) + "%"
-}
-
 // summary says what the bars mean.
 func (w *Waterfall) summary() string {
 	return "The bars show when each step began and ended, from the start of the run to " + ui.Millis(w.End.Sub(w.Start)) + " after it. Waits and sleeps have a lighter tone."
