@@ -98,6 +98,7 @@ func (p Plot) clocks(zone *time.Location) (changes []zoneChange) {
 	return changes
 }
 
+// Percentage returns a share, from 0 to 1, as a percentage with up to two decimals: "12.5%".
 func Percentage(share float64) string {
 	return strconv.FormatFloat(math.Round(share*10000)/100, 'f', -1, 64) + "%"
 }
