@@ -227,6 +227,7 @@ func (w *Waterfall) bar(row *WaterfallRow) (x, width string) {
 	from := math.Min(share(row.Start), 1-leastBar)
 	return ui.Percentage(from), ui.Percentage(math.Max(share(row.End)-from, leastBar))
 }
+
 // summary says what the bars mean.
 func (w *Waterfall) summary() string {
 	return "The bars show when each step began and ended, from the start of the run to " + ui.Millis(w.End.Sub(w.Start)) + " after it. Waits and sleeps have a lighter tone."
