@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"internal/audit":            {"internal/identity", "internal/job", "internal/store"},
 	"internal/auth":             {"internal/access", "internal/audit", "internal/execute", "internal/fault", "internal/identity", "internal/job", "internal/mailaddress", "internal/network", "internal/quota", "internal/store"},
 	"internal/batch":            {"internal/fault"},
-	"internal/bench":            {"internal/app", "internal/auth", "internal/identity", "internal/job", "internal/store"},
+	"internal/bench":            {"internal/app", "internal/auth", "internal/execute", "internal/identity", "internal/job", "internal/store"},
 	"internal/broadcast":        {},
 	"internal/buildinfo":        {},
 	"internal/cli":              {"*"},

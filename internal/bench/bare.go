@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -11,9 +12,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/execute"
 )
 
 // What RunBare can be.
@@ -70,7 +74,7 @@ func runBareClient(ctx context.Context, in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
-	var client *http.Client
+	var client *signingClient
 	orders := json.NewDecoder(bufio.NewReader(in))
 	for {
 		var order bareOrder
@@ -80,7 +84,10 @@ func runBareClient(ctx context.Context, in io.Reader, out io.Writer) error {
 			return err
 		}
 		if client == nil {
-			client = order.newClient()
+			var err error
+			if client, err = order.newClient(); err != nil {
+				return err
+			}
 		}
 		report := order.carryOut(ctx, client)
 		if err := json.NewEncoder(out).Encode(report); err != nil {
@@ -89,11 +96,24 @@ func runBareClient(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
+// signingClient makes the same requests as the service: with a signature by a secret and
+// by a key, as those of an account have.
+type signingClient struct {
+	http    *http.Client
+	signing execute.Signing
+}
+
 // newClient makes a client that keeps its connections, as the service does. It
 // opens no more than one for each worker: without a limit, Go's client opens
 // another whenever a request finds none free, and a herd opens nearly twice as
 // many as it uses.
-func (o *bareOrder) newClient() *http.Client {
+func (o *bareOrder) newClient() (*signingClient, error) {
+	key, err := execute.NewKey()
+	if err != nil {
+		return nil, fmt.Errorf("make a signing key: %w", err)
+	}
+	secret := make(execute.Secret, 32)
+	_, _ = rand.Read(secret) // never fails
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(o.Authority)
 	most := max(o.Workers, bareConnections)
@@ -106,10 +126,13 @@ func (o *bareOrder) newClient() *http.Client {
 		// is ever taken up again, and to ask for sessions has its cost.
 		transport.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(2 * len(o.URLs))
 	}
-	return &http.Client{Timeout: callLimit, Transport: transport}
+	return &signingClient{
+		http:    &http.Client{Timeout: callLimit, Transport: transport},
+		signing: execute.Signing{Secrets: []execute.Secret{secret}, Keys: []execute.Key{key}},
+	}, nil
 }
 
-func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareReport {
+func (o *bareOrder) carryOut(ctx context.Context, client *signingClient) bareReport {
 	var report bareReport
 	var mu sync.Mutex
 	began := processorTime()
@@ -147,14 +170,19 @@ func (o *bareOrder) carryOut(ctx context.Context, client *http.Client) bareRepor
 	return report
 }
 
-func (o *bareOrder) post(ctx context.Context, client *http.Client, i int) error {
-	body := appendBody(make([]byte, 0, bodyBytes), o.First+int64(i), bodyBytes)
+func (o *bareOrder) post(ctx context.Context, client *signingClient, i int) error {
+	number := o.First + int64(i)
+	body := appendBody(make([]byte, 0, bodyBytes), number, bodyBytes)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URLs[i%len(o.URLs)]+pathJob, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	request.Header["Content-Type"] = []string{"application/json"}
-	answer, err := client.Do(request)
+	id, now := "bare_"+strconv.FormatInt(number, 10), time.Now().Unix()
+	request.Header["Webhook-Id"] = []string{id}
+	request.Header["Webhook-Timestamp"] = []string{strconv.FormatInt(now, 10)}
+	request.Header["Webhook-Signature"] = []string{client.signing.Sign(id, now, body)}
+	answer, err := client.http.Do(request)
 	if err != nil {
 		return err
 	}
