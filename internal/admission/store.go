@@ -283,6 +283,11 @@ func (s *Store) JobFailures(ctx context.Context, owner job.Owner, numbers []int6
 	return few(ctx, s, owner, nothing, func() (map[int64]job.LastFailure, error) { return s.Records.JobFailures(ctx, owner, numbers) })
 }
 
+// SchedulesNamed implements Records.
+func (s *Store) SchedulesNamed(ctx context.Context, owner job.Owner, name string, limit int) ([]uuid.UUID, error) {
+	return few(ctx, s, owner, nothing, func() ([]uuid.UUID, error) { return s.Records.SchedulesNamed(ctx, owner, name, limit) })
+}
+
 // SchedulesFailing implements Records.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return few(ctx, s, owner, nothing, func() ([]job.FailingSchedule, error) { return s.Records.SchedulesFailing(ctx, owner, limit) })

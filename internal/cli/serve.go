@@ -94,7 +94,7 @@ func (c *serveCommand) Run(env *environment) error {
 			}
 		},
 		SetupCode: func(code string) {
-			_, _ = fmt.Fprintf(env.out, "there is no account yet; the first person signs up at %s/sign-up with the setup code %s\n", here, code)
+			_, _ = fmt.Fprintf(env.out, "there is no account yet; the first person signs up at %s/sign-up?setup=%s with the setup code %s\n", here, code, code)
 		},
 	}
 	if err := c.provider(&config); err != nil {

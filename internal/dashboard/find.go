@@ -74,7 +74,7 @@ func (s *Server) findRecords(c *call, d *view.Find) error {
 		})
 	}
 	add("Jobs", items)
-	d.Full = c.href("%s", "/jobs?"+url.Values{"q": {d.Query}}.Encode())
+	d.Full, d.Older = c.href("%s", "/jobs?"+url.Values{"q": {d.Query}}.Encode()), page.Next != nil
 	return nil
 }
 

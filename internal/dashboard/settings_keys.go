@@ -92,6 +92,17 @@ func (s *Server) createKey(c *call, account *identity.Account, spec auth.KeySpec
 	return err
 }
 
+// keepKey has the next page that shows a new key show this one, which a form of such a
+// page sent back. Any other text is ignored.
+func (c *call) keepKey(key string) {
+	if strings.HasPrefix(key, auth.KeyPrefix) && len(key) <= maxKey {
+		c.setCookie(keyCookie, key, keyShown)
+	}
+}
+
+// maxKey is an upper limit of the length of a key in bytes.
+const maxKey = 100
+
 // newKey returns the key that was just created and removes its cookie; "" if there
 // is none.
 func (c *call) newKey() string {

@@ -45,7 +45,7 @@ func channelOf(s *identity.Session) string {
 func (s *Server) reachOf(c *call) view.Reach {
 	here, err := url.Parse(edge.Origin(c.r))
 	switch {
-	case err != nil, here.Scheme != "https":
+	case err != nil, here.Scheme != "https" && !s.Service.AllowHTTP:
 		return view.OverPlainHTTP
 	case s.Service.CheckHost != nil && s.Service.CheckHost(here.Host) != "":
 		return view.OnPrivateHost
@@ -117,8 +117,9 @@ func (s *Server) welcomeKey(c *call) error {
 	return c.redirect("/welcome?done=key")
 }
 
-// welcomeSend creates the first job.
+// welcomeSend creates the first job. A new key that the page shows stays on it.
 func (s *Server) welcomeSend(c *call) error {
+	c.keepKey(c.r.PostForm.Get("key"))
 	body := firstJob(s.reachOf(c), edge.Origin(c.r), channelOf(c.session))
 	_, _, err := s.Service.Create(c.r.Context(), c.owner(), body, nil)
 	if err == nil {

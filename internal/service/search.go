@@ -43,27 +43,59 @@ func (s *Service) Search(ctx context.Context, owner job.Owner, q job.Query, text
 	return s.searchText(ctx, owner, q, text)
 }
 
-// SearchAll is Search, but the job with an integer id does not hide the others: it
-// comes first, and then those that contain the number. So a page may have one job
-// more than Limit.
+// exactShown is how many jobs with exactly the name that is searched a page begins with.
+const exactShown = 10
+
+// SearchAll is Search, but the jobs that a text names don't hide those that contain it.
+// The first page begins with the job that has it as integer id, and then with up to ten
+// that have exactly this name, found by index; so it may have so many more than Limit.
+// Later pages have those with the name where their turn is.
 func (s *Service) SearchAll(ctx context.Context, owner job.Owner, q job.Query, text string) (job.Page[*job.Job], error) {
 	text = strings.TrimSpace(text)
-	if _, err := strconv.ParseInt(text, 10, 64); err != nil || q.Path() == job.ByFilter {
-		return s.Search(ctx, owner, q, text)
+	_, err := strconv.ParseInt(text, 10, 64)
+	find := s.Search
+	if err == nil && q.Path() != job.ByFilter {
+		find = s.searchText
 	}
-	page, err := s.searchText(ctx, owner, q, text)
+	page, err := find(ctx, owner, q, text)
+	if err != nil || q.After != 0 {
+		return page, err
+	}
+	first, err := s.titled(ctx, owner, q, text)
 	if err != nil {
 		return page, err
 	}
-	j, err := s.named(ctx, owner, text)
-	if err != nil || j == nil {
-		return page, err
-	}
-	page.Items = slices.DeleteFunc(page.Items, func(other *job.Job) bool { return other.Number == j.Number })
-	if q.After == 0 {
-		page.Items = append(inStates([]*job.Job{j}, q.States), page.Items...)
-	}
+	page.Items = slices.DeleteFunc(page.Items, func(j *job.Job) bool {
+		return slices.ContainsFunc(first, func(other *job.Job) bool { return other.Number == j.Number })
+	})
+	page.Items = append(first, page.Items...)
 	return page, nil
+}
+
+// titled returns the jobs that a text names and that the filters of q select: the one
+// with that id, and those with exactly that name.
+func (s *Service) titled(ctx context.Context, owner job.Owner, q job.Query, text string) ([]*job.Job, error) {
+	var found []*job.Job
+	if q.Path() != job.ByFilter {
+		j, err := s.named(ctx, owner, text)
+		if err != nil {
+			return nil, err
+		}
+		if j != nil {
+			found = inStates([]*job.Job{j}, q.States)
+		}
+	}
+	if q.Name != nil || text == "" {
+		return found, nil
+	}
+	q.Name, q.Limit = &text, exactShown
+	page, err := s.Jobs(ctx, owner, q)
+	for _, j := range page.Items {
+		if !slices.ContainsFunc(found, func(other *job.Job) bool { return other.Number == j.Number }) {
+			found = append(found, j)
+		}
+	}
+	return found, err
 }
 
 // searchText finds jobs by their idempotency key, else by their url or name.

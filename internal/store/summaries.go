@@ -34,6 +34,9 @@ type Summaries interface {
 	// JobFailures returns the latest failure of those of the given jobs of the owner
 	// that have a log of one. The jobs must not be completed.
 	JobFailures(ctx context.Context, owner job.Owner, numbers []int64) (map[int64]job.LastFailure, error)
+	// SchedulesNamed returns the ids of up to limit of the owner's schedules with exactly
+	// this name, the latest first.
+	SchedulesNamed(ctx context.Context, owner job.Owner, name string, limit int) ([]uuid.UUID, error)
 	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
 	// completed or discarded run was discarded, those that fail longest first.
 	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)

@@ -34,7 +34,7 @@ func TestPalette_ByKeyboard(t *testing.T) {
 	// Enter applies to what was typed, even before the results are there.
 	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("d", "a", "r", "k", kb.Enter)
 	p.Wait(`document.documentElement.dataset.theme === "dark"`).At("/jobs/2").Check()
-	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("z", "z", "z").Wait(`document.getElementById("palette-status").textContent === "No results"`).Press(kb.Enter).At("/jobs/2").Press(kb.Escape)
+	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("z", "z", "z").Wait(`document.getElementById("palette-status").textContent === "No results"`).paletteShows("Search all jobs for “zzz”").Press(kb.Enter).At("/jobs?q=zzz")
 	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("s", "i", "g", "n", " ", "o", "u", "t").paletteShows("Sign out").Press(kb.Enter).At("/sign-in*")
 }
 
@@ -47,7 +47,7 @@ func TestPalette_InEveryLook(t *testing.T) {
 			t.Parallel()
 			p := signIn(Open(t, w.Service, look), "ann@example.com").At("/")
 			p.Click("#palette-open").paletteShows("New job").Check()
-			p.Go("/find?q=import").See("Import 1", "Search all jobs for this text").Check()
+			p.Go("/find?q=import").See("Import 1", "Search all jobs for “import”").Check()
 			p.Go("/find?q=nothing+like+this").See("No results").Check()
 			p.Go("/preferences").See("Time zone", "Compact").Check()
 			p.Fill("#f-zone", "Mars").Expect(422).ClickOn("Save preferences").See("must be the name of a time zone").Check()

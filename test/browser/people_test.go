@@ -47,6 +47,26 @@ func TestPeople_InEveryLook(t *testing.T) {
 	}
 }
 
+// TestWelcome_KeyStaysWhenTheJobIsCreated tests the first steps: the setup code is asked
+// for first, and the key that is shown once stays on the page while the first job is
+// created, with and without scripts. Nothing is said of https where http is permitted.
+func TestWelcome_KeyStaysWhenTheJobIsCreated(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("allow-http-targets", "true"))
+	p := Open(t, s, Phone).Go("/sign-up").Wait(`document.activeElement.id === "f-setup"`)
+	p.Go("/sign-up?setup=" + s.SetupCode(t)).Wait(`document.activeElement.id === "f-email"`)
+	p.Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").At("/welcome").See("Copy your new key now", "This job sends a POST to this page").NotSee("over plain http")
+	const key = `document.getElementById("new-key").textContent`
+	shown := p.Value(key)
+	if !strings.HasPrefix(shown, "sk_") {
+		t.Fatalf("the page shows the key %q", shown)
+	}
+	for _, scripts := range []bool{true, false} {
+		p.Script(scripts).ClickOn("Create it for me").Script(true).See("The job has been created", "Copy your new key now", shown).Check()
+	}
+	p.Go("/welcome").NotSee(shown)
+}
+
 func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)

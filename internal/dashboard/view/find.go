@@ -11,6 +11,7 @@ type Find struct {
 	Query  string
 	Groups []FindGroup
 	Full   string // the list of jobs that match; "" without a search
+	Older  bool   // older jobs were not searched
 }
 
 // FindGroup are results of one kind.
@@ -52,10 +53,12 @@ func (d *Find) count() (n int) {
 
 // status says how many results there are.
 func (d *Find) status() string {
-	switch n := d.count(); n {
-	case 0:
+	switch n := d.count(); {
+	case n == 0 && d.Older:
+		return "No results among the newest jobs"
+	case n == 0:
 		return "No results"
-	case 1:
+	case n == 1:
 		return "1 result"
 	default:
 		return strconv.Itoa(n) + " results"

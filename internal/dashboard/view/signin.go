@@ -36,6 +36,11 @@ func (e *SignIn) problem() *fault.Error {
 	return f
 }
 
+// needsCode reports whether the form begins with an empty field for a code.
+func (e *SignIn) needsCode() bool {
+	return e.First && e.Setup == "" || !e.First && e.ByInvite && e.Invite == ""
+}
+
 func (e *SignIn) emailHint() string {
 	if e.Mails {
 		return "Your user name. A link is sent there to confirm it."

@@ -455,17 +455,17 @@ func SignUpPage(e *SignIn) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if e.First {
-					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "setup", Label: "Setup code", Value: e.Setup, Required: true, Mono: true, Placeholder: "XXXX-XXXX-XXXX-XXXX", Autocomplete: "off", Hint: "The service printed it when it started, and logged it.", Error: ProblemAt(e.Err, "#/setup")}, nil).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "setup", Label: "Setup code", Value: e.Setup, Required: true, Mono: true, Placeholder: "XXXX-XXXX-XXXX-XXXX", Autocomplete: "off", Hint: "The service printed it when it started, and logged it.", Error: ProblemAt(e.Err, "#/setup")}, focusWhen(e.Err == nil && e.Setup == "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				} else if e.ByInvite {
-					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "invite", Label: "Invite", Value: e.Invite, Required: true, Mono: true, Placeholder: "inv_…", Hint: "The operator of this service gives you one.", Error: ProblemAt(e.Err, "#/invite")}, nil).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.Input{Name: "invite", Label: "Invite", Value: e.Invite, Required: true, Mono: true, Placeholder: "inv_…", Hint: "The operator of this service gives you one.", Error: ProblemAt(e.Err, "#/invite")}, focusWhen(e.Err == nil && e.Invite == "")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = ui.Field(ui.Input{Name: "email", Label: "Email", Type: "email", Value: e.Email, Required: true, Autocomplete: "username", Hint: e.emailHint(), Error: ProblemAt(e.Err, "#/email")}, focusWhen(e.Err == nil)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.Input{Name: "email", Label: "Email", Type: "email", Value: e.Email, Required: true, Autocomplete: "username", Hint: e.emailHint(), Error: ProblemAt(e.Err, "#/email")}, focusWhen(e.Err == nil && !e.needsCode())).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -192,6 +192,7 @@ var methods = map[string]bool{
 	"ScheduleRuns":       true,
 	"SchedulesDue":       true,
 	"SchedulesFailing":   true,
+	"SchedulesNamed":     true,
 	"SecretAdd":          true,
 	"SecretDelete":       true,
 	"SecretList":         true,
@@ -1441,6 +1442,13 @@ func (s *Store) SchedulesDue(ctx context.Context, a job.Owner, b int, c int) (*j
 func (s *Store) SchedulesFailing(ctx context.Context, a job.Owner, b int) ([]job.FailingSchedule, error) {
 	return get(ctx, s, "SchedulesFailing", func() ([]job.FailingSchedule, error) {
 		return s.Store.SchedulesFailing(ctx, a, b)
+	})
+}
+
+// SchedulesNamed implements store.Store.
+func (s *Store) SchedulesNamed(ctx context.Context, a job.Owner, b string, c int) ([]uuid.UUID, error) {
+	return get(ctx, s, "SchedulesNamed", func() ([]uuid.UUID, error) {
+		return s.Store.SchedulesNamed(ctx, a, b, c)
 	})
 }
 

@@ -77,6 +77,7 @@ var looking = []operationOf{
 		_, err := d.ScheduleRuns(d.t.Context(), d.owner, d.scheduleIDs(1500, pageBound), 20)
 		return err
 	}},
+	{"schedules of a name", pageBound, func(d *dealt) error { _, err := d.SchedulesNamed(d.t.Context(), d.owner, "x", pageBound); return err }},
 	{"failing schedules", pageBound, func(d *dealt) error { _, err := d.SchedulesFailing(d.t.Context(), d.owner, pageBound); return err }},
 	{"schedules by key", pageBound, func(d *dealt) error {
 		_, err := d.ScheduleKeyed(d.t.Context(), d.owner, nil, "s-2", pageBound)

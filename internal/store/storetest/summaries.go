@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ var summaryTests = group{
 	"FailedEqualsModel":    glanceFailed,
 	"FailedHasTheCause":    failuresCause,
 	"SchedulesFailing":     schedulesFailing,
+	"SchedulesNamed":       schedulesNamed,
 	"JobOrigins":           jobOrigins,
 	"JobsAhead":            jobsAhead,
 	"SchedulesDue":         schedulesDue,
@@ -228,4 +230,27 @@ func schedulesFailing(w *world) {
 	if got, err := w.s.SchedulesFailing(w.ctx, w.other, 10); err != nil || len(got) != 0 {
 		w.Errorf("another's schedules: %v, %v", got, err)
 	}
+}
+
+func schedulesNamed(w *world) {
+	insert := func(owner job.Owner, name string) uuid.UUID {
+		n := w.recurring(owner, w.ahead())
+		n.Job.Name, n.Schedule.Name = &name, &name
+		return w.insertOne(n).ScheduleID
+	}
+	var ids []uuid.UUID
+	for _, name := range []string{"a", "b", "a", "A"} {
+		ids = append(ids, insert(w.owner, name))
+	}
+	theirs := insert(w.other, "a")
+	wanted := []uuid.UUID{ids[0], ids[2]}
+	slices.SortFunc(wanted, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
+	for _, limit := range []int{1, 10} {
+		got, err := w.s.SchedulesNamed(w.ctx, w.owner, "a", limit)
+		w.ok("SchedulesNamed", err)
+		w.same("the schedules", show(got, uuid.UUID.String), show(wanted[:min(limit, 2)], uuid.UUID.String))
+	}
+	got, err := w.s.SchedulesNamed(w.ctx, w.other, "a", 10)
+	w.ok("SchedulesNamed", err)
+	w.same("another's schedules", show(got, uuid.UUID.String), show([]uuid.UUID{theirs}, uuid.UUID.String))
 }
