@@ -70,17 +70,13 @@ func (c *Client) CreateJob(ctx context.Context, request JobRequest) (*JobRecord,
 // records are in the order of the targets. If other jobs hold the idempotency key, these
 // are returned, and their Job.HasConflict is true.
 func (c *Client) CreateGroupJobs(ctx context.Context, request JobRequest) ([]JobRecord, error) {
-	automatic := request.IdempotencyKey == "" && !c.config.NoAutomaticKeys
-	call := call{method: http.MethodPost, path: "/api/jobs", body: request, once: request.IdempotencyKey == "" && !automatic}
-	if automatic {
-		call.header = http.Header{"Idempotency-Key": {randomKey()}}
-	}
-	records, err := fetch[[]JobRecord](ctx, c, call)
+	own := c.identify(&request)
+	records, err := fetch[[]JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs", body: request, once: unsafe(&request)})
 	if err != nil {
 		return nil, err
 	}
 	for i := range *records {
-		if automatic {
+		if own {
 			(*records)[i].Job.HasConflict = false
 		}
 	}

@@ -48,10 +48,14 @@ func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, h
 		if err != nil {
 			return nil, err
 		}
-		return &Created{Jobs: []*job.Job{j}, Conflict: conflict}, nil
+		created := &Created{Jobs: []*job.Job{j}, Conflict: conflict, Group: job.GroupNamed(body) != "" && j.ScheduleID == uuid.Nil}
+		if created.Group {
+			created.Jobs, err = s.groupOf(ctx, owner, j)
+		}
+		return created, err
 	}
 	if draft.Spec.Group != "" && draft.Frequency == nil {
-		return s.createGroup(ctx, owner, draft, now, job.CreateRequest(body), charge)
+		return s.createGroup(ctx, owner, draft, now, body, charge)
 	}
 	n := newJob(owner, draft, now, originOf(ctx))
 	n.sentAs(draft, job.CreateRequest(body))
@@ -71,7 +75,7 @@ func (s *Service) create(ctx context.Context, n request) (j *job.Job, conflict b
 		return nil, false, refusedCreate(err)
 	}
 	if inserted.Conflict && !inserted.Changed && inserted.Job != nil {
-		free, err := s.freeOpenKey(ctx, n.Job.Owner, inserted.Job)
+		free, err := s.freeOpenKey(ctx, n.Job.Owner, inserted.Job, n.KeyInHeader)
 		if err != nil {
 			return nil, false, err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -134,10 +135,7 @@ var errHeld = errors.New("the key is held")
 
 // createGroup stores a job for each target of the group that a one-off request names, in
 // one transaction.
-func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, charge func(jobs int) error) (*Created, error) {
-	if draft.RequestID != "" {
-		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/request_id", Detail: "can't be given with a group; give an idempotency_key, which holds for all of its jobs"}})
-	}
+func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value, charge func(jobs int) error) (*Created, error) {
 	group, err := s.Store.GroupGet(ctx, owner.Number, draft.Spec.Group)
 	if err != nil {
 		return nil, err
@@ -150,7 +148,7 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 			return nil, err
 		}
 	}
-	requests, err := s.groupJobs(ctx, owner, draft, now, call, group)
+	requests, err := s.groupJobs(ctx, owner, draft, now, body, group)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +162,9 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 	return nil, &fault.Error{Code: fault.Unavailable, Message: "other requests with this idempotency key are being stored; nothing was stored, try again shortly", RetryAfter: time.Second}
 }
 
-// groupJobs returns the jobs of a request with a group. The first has its key.
-func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, call []byte, group *job.Group) ([]request, error) {
+// groupJobs returns the jobs of a request with a group. The first has its key and its
+// request_id.
+func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value, group *job.Group) ([]request, error) {
 	from := originOf(ctx)
 	first := job.NewID(now)
 	var requests []request
@@ -183,10 +182,11 @@ func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Dra
 		n := newJob(owner, &one, now, from)
 		n.Job.ID = job.GroupID(first, i)
 		if i == 0 {
-			n.sentAs(draft, call)
+			n.sentAs(draft, job.CreateRequest(body))
 			if n.Job.Key != nil {
 				n.Job.HeldUntil, n.Job.RememberedUntil = lifecycle.KeyHeld, lifecycle.KeyHeld
 			}
+			n.identify(draft, body, now)
 		}
 		requests = append(requests, n)
 	}
@@ -197,12 +197,11 @@ func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Dra
 // errHeld if these were final: the key is free now.
 func (s *Service) storeGroup(ctx context.Context, owner job.Owner, requests []request) (*Created, error) {
 	b := &Batch{results: make([]BatchResult, len(requests)), atomic: true, minimal: true, requests: requests}
-	var holder *job.Job
+	var held store.Inserted
 	b.check = func(stored []store.Inserted) error {
-		if holder = nil; !stored[0].Conflict {
+		if held = stored[0]; !held.Conflict {
 			return nil
 		}
-		holder = stored[0].Job
 		return errHeld
 	}
 	for i := range requests {
@@ -211,7 +210,7 @@ func (s *Service) storeGroup(ctx context.Context, owner job.Owner, requests []re
 	}
 	results, err := s.CreateBatch(ctx, b)
 	if errors.Is(err, errHeld) {
-		return s.heldGroup(ctx, owner, &requests[0], holder)
+		return s.heldGroup(ctx, owner, &requests[0], &held)
 	}
 	if err != nil {
 		return nil, err
@@ -223,19 +222,22 @@ func (s *Service) storeGroup(ctx context.Context, owner job.Owner, requests []re
 	return created, nil
 }
 
-// heldGroup returns the jobs that hold the key of a request with a group.
-func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, holder *job.Job) (*Created, error) {
-	free, err := s.freeOpenKey(ctx, owner, holder)
-	if err != nil {
+// heldGroup returns the jobs that hold the key of a request with a group, or that it was
+// answered with before.
+func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, held *store.Inserted) (*Created, error) {
+	if !held.Repeated {
+		free, err := s.freeOpenKey(ctx, owner, held.Job, r.KeyInHeader)
+		if err != nil {
+			return nil, err
+		}
+		if free {
+			return nil, errHeld
+		}
+	}
+	if err := r.refused(held); err != nil {
 		return nil, err
 	}
-	if free {
-		return nil, errHeld
-	}
-	if err := r.refused(&store.Inserted{Job: holder, Conflict: true}); err != nil {
-		return nil, err
-	}
-	jobs, err := s.groupOf(ctx, owner, holder)
+	jobs, err := s.groupOf(ctx, owner, held.Job)
 	return &Created{Jobs: jobs, Conflict: true, Group: true}, err
 }
 
@@ -243,11 +245,10 @@ func (s *Service) heldGroup(ctx context.Context, owner job.Owner, r *request, ho
 // another request has the key. It is the first job of a group, or a task.
 func holdsOpen(j *job.Job) bool { return !j.HeldUntil.Before(lifecycle.KeyHeld) }
 
-// groupOf returns the job that holds a key, and the others of its group, if it is the
-// first of one.
+// groupOf returns a job, and the others of its group if it is the first of one.
 func (s *Service) groupOf(ctx context.Context, owner job.Owner, holder *job.Job) ([]*job.Job, error) {
 	ids := []job.Ref{{Number: holder.Number}}
-	if holdsOpen(holder) && job.DialectIn(holder.Args, job.DialectCloudTasks) == nil {
+	if job.DialectIn(holder.Args, job.DialectCloudTasks) == nil {
 		for i := 1; i < job.MaxTargets; i++ {
 			ids = append(ids, job.Ref{UUID: job.GroupID(holder.ID, i)})
 		}
@@ -266,8 +267,9 @@ func (s *Service) groupOf(ctx context.Context, owner job.Owner, holder *job.Job)
 }
 
 // freeOpenKey frees the key that a job holds until an unknown end, if that has come, and
-// reports whether it did. The key of a group's jobs is free when all of them are final.
-func (s *Service) freeOpenKey(ctx context.Context, owner job.Owner, holder *job.Job) (bool, error) {
+// reports whether it did. The key of a group's jobs is free when all of them are final, but
+// one in the header Idempotency-Key is remembered for calls with that header.
+func (s *Service) freeOpenKey(ctx context.Context, owner job.Owner, holder *job.Job, inHeader bool) (bool, error) {
 	if !holdsOpen(holder) || !holder.State.Final() {
 		return false, nil
 	}
@@ -291,8 +293,15 @@ func (s *Service) freeOpenKey(ctx context.Context, owner job.Owner, holder *job.
 		}
 		until = lifecycle.FreeAt(j)
 	}
-	if err := s.Store.KeyRelease(ctx, owner, holder.Number, until); err != nil {
+	remembered := until
+	if found.KeyRequest != nil {
+		remembered = schedule.Later(until, found.InsertedAt.Add(lifecycle.RememberFor))
+	}
+	if err := s.Store.KeyRelease(ctx, owner, holder.Number, until, remembered); err != nil {
 		return false, err
+	}
+	if inHeader {
+		until = remembered
 	}
 	return !until.After(s.Store.Now()), nil
 }

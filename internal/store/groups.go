@@ -29,6 +29,7 @@ type Groups interface {
 	// GroupDelete deletes one of an account's groups. It returns a NotFound fault if there
 	// is none, and what holds returns for its revision; a nil holds is no condition.
 	GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error
-	// KeyRelease makes a job hold its key until a time only, if it holds it for longer.
-	KeyRelease(ctx context.Context, owner job.Owner, number int64, until time.Time) error
+	// KeyRelease makes a job hold its key until two times only, if it holds it for longer:
+	// against keys in bodies, and in the header Idempotency-Key.
+	KeyRelease(ctx context.Context, owner job.Owner, number int64, held, remembered time.Time) error
 }

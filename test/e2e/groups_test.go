@@ -37,9 +37,50 @@ func TestGroups_RequestBecomesAJobForEachTarget(t *testing.T) {
 		}
 		awaitState(t, a.Client, made[i], "completed")
 	}
+	if again := a.Post("/api/jobs", body).Want(201).Data().Items(); again[0].Get("job_id").Int() == made[0].Get("job_id").Int() {
+		t.Error("the key was not free though the jobs are final")
+	}
 	a.Post("/api/jobs/batch", `[{"group":"both"}]`).WantProblem(422)
 	a.Post("/api/jobs", `{"group":"none"}`).WantProblem(422)
 	other.Get(jobPath(made[0])).WantProblem(404)
+}
+
+// TestGroups_RepeatedCallHasItsFirstJobs repeats calls with a request_id and with the
+// header after their jobs have ended, when an idempotency key is free again.
+func TestGroups_RepeatedCallHasItsFirstJobs(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	one, two := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
+	group(a.Client, "both", one.URL, two.URL)
+	for i, call := range []func(body string) *harness.Answer{
+		func(body string) *harness.Answer { return a.Post("/api/jobs", `{"request_id":"r",`+body) },
+		func(body string) *harness.Answer {
+			return a.Post("/api/jobs", `{"request_id":"s","idempotency_key":"k",`+body)
+		},
+		func(body string) *harness.Answer {
+			return a.Post("/api/jobs", `{`+body, harness.Header("Idempotency-Key", "h"))
+		},
+	} {
+		made := call(`"group":"both"}`).Want(201).Data().Items()
+		for _, record := range made {
+			awaitState(t, a.Client, record, "completed")
+		}
+		for range 2 {
+			repeated := call(`"group":"both"}`).Want(200).Data().Items()
+			if len(made) != 2 || len(repeated) != 2 || repeated[0].Get("job_id").Int() != made[0].Get("job_id").Int() || repeated[1].Get("job_id").Int() != made[1].Get("job_id").Int() {
+				t.Errorf("call %d returns %s, at first %s", i, repeated, made)
+			}
+		}
+		call(`"group":"both","retries":3}`).WantProblem(422)
+		if len(one.Hits()) != i+1 || len(two.Hits()) != i+1 {
+			t.Errorf("after call %d the targets were requested %d and %d times", i, len(one.Hits()), len(two.Hits()))
+		}
+	}
+	// Also when the request would be refused now.
+	a.Do("DELETE", "/api/groups/both", nil).Want(204)
+	if repeated := a.Post("/api/jobs", `{"request_id":"r","group":"both"}`).Want(200).Data().Items(); len(repeated) != 2 {
+		t.Errorf("without the group %d jobs are returned", len(repeated))
+	}
 }
 
 func TestGroups_RunBecomesItsJobs(t *testing.T) {

@@ -7,7 +7,6 @@ import asyncio
 import inspect
 import json
 import re
-import socket
 import ssl
 import threading
 import time
@@ -24,12 +23,29 @@ from punctual import _json
 from punctual._jobs import Jobs
 from punctual._logs import Logs
 from punctual._schedules import Schedules
+from punctual._transport import Transport, lost
 from punctual.errors import parse_retry_after
 
 from .support import API, ROOT, client, rejected, respond, serve, target, variable
 
 JOB = {"id": "a", "job_id": 1, "job": {"state": "available", "has_confict": True}}
 PROBLEM = {"type": "about:blank", "status": 422, "title": "x", "code": "invalid_request", "detail": "no", "errors": [{"detail": "one"}, {"detail": "two", "pointer": "#/url"}]}
+
+
+class Clock:
+    """Time that passes only while a call waits."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def Event(self) -> "Clock":
+        return self
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
 
 
 class TestCompletions(unittest.TestCase):
@@ -133,15 +149,24 @@ class TestCalls(unittest.TestCase):
         self.assertEqual((first, first[1]["request_id"]), (second, "mine"))
 
     def test_outlasts_a_restart(self) -> None:
-        free = socket.create_server(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        began = time.monotonic()
-        with Client(f"http://127.0.0.1:{port}", "k", max_retries=1, refused_for=1.5) as client:
-            rejected(self, client.ping)
-        self.assertGreaterEqual(time.monotonic() - began, 1.5)
-        with Client(f"http://127.0.0.1:{port}", "k", max_retries=0) as client:
-            rejected(self, client.ping)
+        send = Transport._try
+        for options, down, outlasts in (({}, 25, True), ({}, 40, False), ({"refused_for": 60}, 40, True), ({"refused_for": 0}, 10, False), ({"max_retries": 0}, 1, False)):
+            clock = Clock()
+
+            def until_up(transport: Transport, request: Any) -> Any:
+                if clock.now < down:
+                    refused = ConnectionRefusedError()
+                    raise lost(request, refused, sent=False) from refused
+                return send(transport, request)
+
+            patches = [unittest.mock.patch.object(Transport, "_try", until_up), unittest.mock.patch("punctual._transport.time", clock), unittest.mock.patch("punctual._transport.threading", clock)]
+            with self.subTest(options=options, down=down), Client(self.server.url, "k", **options) as client, patches[0], patches[1], patches[2]:
+                self.answers = [{"data": "pong"}]
+                if outlasts:
+                    client.ping()
+                    self.assertGreaterEqual(clock.now, down)
+                else:
+                    self.assertEqual(rejected(self, client.ping).code, "network")
 
     def test_repeats_a_rerun_with_the_same_key(self) -> None:
         conflict = {"data": dict(JOB, job={"state": "available", "has_confict": True})}
@@ -243,7 +268,7 @@ class TestCalls(unittest.TestCase):
         self.assertEqual(len(self.requests), 6)
 
     def test_repeats_only_when_nothing_was_sent(self) -> None:
-        nobody = Client("http://127.0.0.1:1", "k", max_retries=1)
+        nobody = Client("http://127.0.0.1:1", "k", max_retries=1, refused_for=0)
         began = time.monotonic()
         error = rejected(self, lambda: nobody.jobs.run(1))
         self.assertEqual((error.code, error.sent), ("network", False))

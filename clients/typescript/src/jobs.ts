@@ -39,11 +39,9 @@ export class Jobs extends Resource {
 
   /** Creates a job for each target of `job.group`, in one transaction. */
   createForGroup(job: NewJob, options?: CallOptions): Call<JobRecord[]> {
-    const own = typeof job.idempotency_key !== "string";
-    const headers = own ? { "idempotency-key": crypto.randomUUID() } : {};
-    return start(this.transport, { method: "POST", path: jobs, body: job, headers, repeatable: true }, options, (body) => {
+    return start(this.transport, { method: "POST", path: jobs, body: identified(job), repeatable: true }, options, (body) => {
       const records = data<JobRecord[]>(body);
-      if (own) records.forEach(withoutConflict);
+      if (isOwn(job)) records.forEach(withoutConflict);
       return records;
     });
   }

@@ -21,6 +21,10 @@ export const service = {
   /** A TLS server that passes /PORT/path on to 127.0.0.1:PORT/path. */
   target: variable("PUNCTUAL_TEST_TARGET"),
   postgres: variable("PUNCTUAL_TEST_POSTGRES"),
+  /** A proxy before the service: /lose,cut,delay,late/api/… spoils the first tries of a call so; /hits/NAME counts. */
+  unreliable: variable("PUNCTUAL_TEST_UNRELIABLE"),
+  /** Counts what is sent to /NAME/… */
+  counted: variable("PUNCTUAL_TEST_COUNTED"),
   /** Kills the service and starts it again. */
   async crash(): Promise<void> {
     const response = await fetch(`${variable("PUNCTUAL_TEST_CONTROL")}/crash`, { method: "POST" });

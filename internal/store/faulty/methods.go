@@ -767,9 +767,9 @@ func (s *Store) KeyList(ctx context.Context, a int64) ([]*identity.Key, error) {
 }
 
 // KeyRelease implements store.Store.
-func (s *Store) KeyRelease(ctx context.Context, a job.Owner, b int64, c time.Time) error {
+func (s *Store) KeyRelease(ctx context.Context, a job.Owner, b int64, c time.Time, d time.Time) error {
 	return do(ctx, s, "KeyRelease", func() error {
-		return s.Store.KeyRelease(ctx, a, b, c)
+		return s.Store.KeyRelease(ctx, a, b, c, d)
 	})
 }
 

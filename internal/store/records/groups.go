@@ -99,10 +99,10 @@ func (r *Records) GroupDelete(ctx context.Context, account int64, name string, h
 }
 
 // KeyRelease implements store.Groups.
-func (r *Records) KeyRelease(ctx context.Context, owner job.Owner, number int64, until time.Time) error {
+func (r *Records) KeyRelease(ctx context.Context, owner job.Owner, number int64, held, remembered time.Time) error {
 	return r.write(ctx, Query{
-		SQL: `UPDATE jobs SET held_until = least(held_until, $3), remembered_until = least(remembered_until, $3)
+		SQL: `UPDATE jobs SET held_until = least(held_until, $3), remembered_until = least(remembered_until, $4)
 			WHERE account = $1 AND number = $2 AND held_until IS NOT NULL`,
-		Args: []any{owner.Number, number, until},
+		Args: []any{owner.Number, number, held, remembered},
 	})
 }

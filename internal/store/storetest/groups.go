@@ -124,7 +124,12 @@ func groupsKey(w *world) {
 	if r := w.create(w.keyed(w.owner, "k")); !r.Conflict {
 		w.Error("the key of a final job that holds it is free")
 	}
-	w.ok("KeyRelease", w.s.KeyRelease(w.ctx, w.owner, jobs[0].Number, w.now))
+	w.ok("KeyRelease", w.s.KeyRelease(w.ctx, w.owner, jobs[0].Number, w.now, w.now.Add(time.Hour)))
+	again := w.keyed(w.owner, "k")
+	again.KeyInHeader = true
+	if r := w.create(again); !r.Conflict || r.Job.Number != jobs[0].Number {
+		w.Error("the key that was released is not remembered for requests with the header")
+	}
 	if r := w.create(w.keyed(w.owner, "k")); r.Conflict {
 		w.Error("the key that was released is held")
 	}

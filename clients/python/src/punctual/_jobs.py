@@ -34,10 +34,8 @@ class Jobs(Resource):
 
     def create_for_group(self, job: JobRequest) -> List[JobRecord]:
         """Creates a job for each target of the group that the job names, in one transaction."""
-        own = not isinstance(job.get("idempotency_key"), str)
-        headers = {"Idempotency-Key": new_key()} if own else {}
-        records = self._call("POST", JOBS, body=job, headers=headers)
-        if own:
+        records = self._call("POST", JOBS, body=_identified(job))
+        if _is_own(job):
             for record in records:
                 _without_conflict(record)
         return records
