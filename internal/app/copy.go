@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/copydb"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/sqlite"
 )
 
 // CopyConfig says what is copied where to.
@@ -65,7 +66,7 @@ type visit struct {
 }
 
 func join(ctx context.Context, flag, url string, waiting func(error)) (*visit, error) {
-	s, err := openStore(ctx, flag, url, true, waiting)
+	s, err := openStore(ctx, flag, url, sqlite.Options{Exclusive: true}, waiting)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/store/sqlite"
 )
 
 // file names a database in a new file.
@@ -24,7 +25,7 @@ func file(t *testing.T) string {
 // in calls do with an opened database.
 func in(t *testing.T, url string, do func(store.Copyable) error) {
 	t.Helper()
-	s, err := openStore(t.Context(), "--database-url", url, true, nil)
+	s, err := openStore(t.Context(), "--database-url", url, sqlite.Options{Exclusive: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

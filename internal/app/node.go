@@ -42,6 +42,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/tracing"
+	"github.com/punctual-dev/punctual/internal/virtual"
 )
 
 // Config of a node.
@@ -115,6 +116,9 @@ type Config struct {
 	// SetupCode is called with the code that the first person to sign up must
 	// enter; not at all when there is an account. May be nil.
 	SetupCode func(code string)
+	// Clock is the time of a SQLite database, which every client may then move ahead; nil
+	// for the machine's.
+	Clock *virtual.Clock
 }
 
 const (

@@ -31,6 +31,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
+	"github.com/punctual-dev/punctual/internal/virtual"
 )
 
 // open opens the addresses and the database. The database comes last, so that a wrong
@@ -49,10 +50,18 @@ func (n *Node) open(ctx context.Context) (err error) {
 	if n.google, err = listenGoogle(c); err != nil {
 		return err
 	}
-	if n.database, err = OpenStore(ctx, c.DatabaseURL, true, n.awaitingStore); err == nil {
+	if n.database, err = openAt(ctx, c.DatabaseURL, true, c.now(), n.awaitingStore); err == nil {
 		n.warnOfModes()
 	}
 	return err
+}
+
+// now is the clock of a store that has none itself; nil for the machine's.
+func (c *Config) now() func() time.Time {
+	if c.Clock == nil {
+		return nil
+	}
+	return c.Clock.Now
 }
 
 // awaitingStore logs why the database can't be reached yet.
@@ -236,6 +245,9 @@ func (n *Node) newEdges() {
 	})
 	api.Mount(qstash.Prefix, messages, qstash.Names()...)
 	api.Mount(qstash.LLMPrefix, messages)
+	if c.Clock != nil {
+		api.Mount(virtual.Path, virtual.API{Mover: &virtual.Mover{Clock: c.Clock, Queue: n.store, Engine: n.dispatcher}}, virtual.Path)
+	}
 	agents := mcp.New(mcp.Config{Version: c.Version, Log: c.Log})
 	api.Mount(mcp.Path, mcp.NewHandler(agents, api, c.PublicURL), mcp.Path)
 	n.server = newServer(c, api, edge.CountHops(pages.Wrap(api)))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/postgres"
@@ -15,7 +16,12 @@ import (
 // Waiting is called with the cause when the database can't be reached at once and is
 // tried again; nil for nothing.
 func OpenStore(ctx context.Context, url string, exclusive bool, waiting func(cause error)) (store.Store, error) {
-	s, err := openStore(ctx, "--database-url", url, exclusive, waiting)
+	return openAt(ctx, url, exclusive, nil, waiting)
+}
+
+// openAt is OpenStore with a clock for a SQLite database; nil for the machine's.
+func openAt(ctx context.Context, url string, exclusive bool, now func() time.Time, waiting func(error)) (store.Store, error) {
+	s, err := openStore(ctx, "--database-url", url, sqlite.Options{Exclusive: exclusive, Now: now}, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -23,13 +29,13 @@ func OpenStore(ctx context.Context, url string, exclusive bool, waiting func(cau
 }
 
 // openStore opens the database that a flag's URL names.
-func openStore(ctx context.Context, flag, url string, exclusive bool, waiting func(error)) (store.Copyable, error) {
+func openStore(ctx context.Context, flag, url string, options sqlite.Options, waiting func(error)) (store.Copyable, error) {
 	var s store.Copyable
 	var err error
 	path, isFile := sqlitePath(url)
 	switch {
 	case isFile:
-		s, err = sqlite.Open(ctx, path, sqlite.Options{Exclusive: exclusive})
+		s, err = sqlite.Open(ctx, path, options)
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		s, err = postgres.Open(ctx, url, postgres.Options{Waiting: waiting})
 	default:

@@ -26,6 +26,7 @@ var mayImport = map[string][]string{
 	"client":                    {},
 	"client/outbox":             {"client"},
 	"client/receiver":           {"client"},
+	"client/punctualtest":       {"client"},
 	"cmd/punctual":              {"internal/cli"},
 	"examples/nightly-report":   {"client", "client/receiver"},
 	"docs":                      {},
@@ -100,6 +101,7 @@ var mayImport = map[string][]string{
 	"scripts/recording":         {},
 	"scripts/release":           {},
 	"internal/why":              {"internal/job", "internal/limit"},
+	"internal/virtual":          {"internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/workflow":         {"internal/fault", "internal/rawjson"},
 	"internal/maintenance":      {"internal/job", "internal/metrics", "internal/store"},
 }

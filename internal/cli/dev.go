@@ -20,6 +20,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/secret"
+	"github.com/punctual-dev/punctual/internal/virtual"
 )
 
 // The account that punctual dev has, with its key. The service listens on this machine
@@ -69,6 +70,7 @@ func (c *devCommand) Run(env *environment) (err error) {
 		AllowPrivateTargets: true, AllowHTTPTargets: true, TargetPorts: ports, Concurrency: 1000, Retention: 30 * 24 * time.Hour,
 		Signup: auth.SignupClosed, TrustedProxies: network.Loopback, Version: buildinfo.Read().Version, Log: logger(env.errOut, c.LogLevel, c.LogFormat),
 		Listening: func(string) { _ = v.print(env.out) },
+		Clock:     &virtual.Clock{},
 	})
 }
 

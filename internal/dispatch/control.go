@@ -49,6 +49,18 @@ func pressing(n store.Notice, now time.Time) bool {
 	return first.Before(now.Add(horizon + later))
 }
 
+// TimeMoved takes in that the store's clock was moved ahead: what is due then is claimed
+// without waiting for timers.
+func (d *Dispatcher) TimeMoved() {
+	d.inbox.poke()
+	d.limits.moved.Store(true)
+	d.limits.poke()
+}
+
+// Busy reports whether anything is claimed or under way, an outcome is not stored, or the
+// line of a limit is to be planned now.
+func (d *Dispatcher) Busy() bool { return d.items.busy() || d.limits.busy(d.Queue.Now()) }
+
 // Revoke keeps a job's claimed item from being fired until Restore or Abort.
 //
 // An item whose announced start time, startAt, has passed counts as started

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -51,6 +52,7 @@ type limitKeeper struct {
 	turns map[int64]uint64 // by account: when it had its last turn
 	turn  uint64
 	wake  chan struct{}
+	moved atomic.Bool // the store's clock was moved: the lines are to be read
 }
 
 // limitLine is a line to be planned.
@@ -101,6 +103,18 @@ func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay tim
 			k.plan(w.LimitKey, at)
 		}
 	}
+}
+
+// busy reports whether a line is planned, or will be in a moment.
+func (k *limitKeeper) busy(now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, l := range k.lines {
+		if l.running || !l.at.IsZero() && l.at.Sub(now) <= reportAfter {
+			return true
+		}
+	}
+	return false
 }
 
 // next takes up to n lines whose time has come, and returns when the next one's
@@ -263,7 +277,7 @@ func (d *Dispatcher) keepLimits(ctx context.Context) {
 		case <-d.limits.wake:
 		}
 		now := d.Queue.Now()
-		if now.Sub(read).Abs() >= wakesEvery {
+		if now.Sub(read).Abs() >= wakesEvery || d.limits.moved.Swap(false) {
 			read = now
 			d.readWakes(ctx, now)
 		}

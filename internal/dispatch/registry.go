@@ -82,6 +82,13 @@ func (r *registry) knows(id store.ItemID) bool {
 	return r.known[id] != nil
 }
 
+// busy reports whether any item is known.
+func (r *registry) busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.known) > 0
+}
+
 // forget removes items and the records of their start messages. It returns the
 // due times at which some of them are to be admitted again.
 func (r *registry) forget(entries ...*entry) (again []store.QueueKey) {

@@ -3,9 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"errors"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -183,11 +181,6 @@ func (s *Server) failForeign(api Foreign, c *call, id string, err error) {
 	if (f.Code == fault.Internal || f.Code == fault.Unavailable) && !gone {
 		s.complaints.Log(s.Log, "request failed", status, "request", id, "error", err)
 	}
-	switch f.Code {
-	case fault.Unauthorized:
-		c.Header().Set("WWW-Authenticate", "Bearer")
-	case fault.TooMany, fault.Unavailable:
-		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
-	}
+	challenge(c.Header(), f)
 	api.Fail(c, c.r, status, f)
 }

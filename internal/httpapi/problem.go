@@ -58,16 +58,25 @@ func (s *Server) problem(c *call, id string, err error) {
 	if (f.Code == fault.Internal || f.Code == fault.Unavailable) && !gone {
 		s.complaints.Log(s.Log, "request failed", response.status, "request", id, "error", err)
 	}
-	header := c.Header()
+	challenge(c.Header(), f)
+	WriteProblem(c, f)
+}
+
+// challenge sets the headers that go with an error.
+func challenge(header http.Header, f *fault.Error) {
 	switch f.Code {
 	case fault.Unauthorized:
 		header.Set("WWW-Authenticate", "Bearer")
 	case fault.TooMany, fault.Unavailable:
 		header.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(f.RetryAfter.Seconds())))))
 	}
-	header.Set("Content-Type", "application/problem+json")
-	c.WriteHeader(response.status)
-	_, _ = c.Write(appendProblem(nil, f))
+}
+
+// WriteProblem responds with problem details (RFC 9457).
+func WriteProblem(w http.ResponseWriter, f *fault.Error) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(responses[f.Code].status)
+	_, _ = w.Write(appendProblem(nil, f))
 }
 
 // appendProblem appends f as problem details (RFC 9457).
