@@ -2,8 +2,24 @@ package app
 
 import (
 	"context"
+	"sync"
 	"time"
 )
+
+// The flags that sockets are named after, and all of them, the first being that of a
+// socket without a name.
+const (
+	listenFlag    = "listen"
+	metricsListen = "metrics-listen"
+	googleListen  = "google-listen"
+)
+
+// SocketNames are the names of the sockets that a node can be passed.
+func SocketNames() []string { return []string{listenFlag, metricsListen, googleListen} }
+
+// moveWithin is how long clients have to send another request on the connections that
+// they keep, whose response tells them to open a new one.
+const moveWithin = time.Second
 
 // ready reports whether clients should be sent to this node: the dispatcher runs
 // and the node is not about to stop.
@@ -27,4 +43,17 @@ func (n *Node) awaitStop(until, failed context.Context) {
 	case <-failed.Done():
 	case <-time.After(n.config.Drain):
 	}
+}
+
+// handOver lets clients move to the next process, for which the supervisor keeps the
+// sockets: connections wait there from now on, and those that are open end with a response
+// that says so. Connections that are not used within moveWithin are closed afterwards.
+func (n *Node) handOver(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, moveWithin)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { n.server.Drain(ctx) })
+	all.Go(func() { n.google.drain(ctx) })
+	all.Go(func() { n.operations.drain(ctx) })
+	all.Wait()
 }

@@ -6,23 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 
 	"github.com/punctual-dev/punctual/internal/edge"
 	"github.com/punctual-dev/punctual/internal/httpapi"
 )
-
-// listenOn opens the address that a flag names.
-func listenOn(flag, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s %q is in use by another program; stop that one, or give another address (port 0 picks a free one)", flag, address)
-	case err != nil:
-		return nil, fmt.Errorf("%s %q can't be used; give an address as in 127.0.0.1:8080: %w", flag, address, err)
-	}
-	return l, nil
-}
 
 // newServer makes the server that strangers connect to.
 func newServer(c Config, api *httpapi.Server, handler http.Handler) *edge.Server {
@@ -66,10 +53,10 @@ type operations struct {
 
 // listenOperations opens the address of operations; nil when there is none.
 func listenOperations(c Config) (*operations, error) {
-	if c.MetricsListen == "" {
+	if c.MetricsListen == "" && !c.Sockets.Has(metricsListen) {
 		return nil, nil
 	}
-	l, err := listenOn("--metrics-listen", c.MetricsListen)
+	l, err := c.Sockets.Listen(metricsListen, c.MetricsListen)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +81,13 @@ func (o *operations) serve() error {
 		return fmt.Errorf("serving metrics: %w", err)
 	}
 	return nil
+}
+
+// drain lets clients move to the next process.
+func (o *operations) drain(ctx context.Context) {
+	if o != nil {
+		o.server.Drain(ctx)
+	}
 }
 
 func (o *operations) close() {

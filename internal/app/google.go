@@ -22,7 +22,7 @@ type googleServer struct {
 
 // listenGoogle opens the address of the Google-compatible APIs; nil when there is none.
 func listenGoogle(c Config) (*googleServer, error) {
-	if c.GoogleListen == "" {
+	if c.GoogleListen == "" && !c.Sockets.Has(googleListen) {
 		return nil, nil
 	}
 	g := &googleServer{}
@@ -34,7 +34,7 @@ func listenGoogle(c Config) (*googleServer, error) {
 		g.certificate = &certificate
 	}
 	var err error
-	g.listener, err = listenOn("--google-listen", c.GoogleListen)
+	g.listener, err = c.Sockets.Listen(googleListen, c.GoogleListen)
 	return g, err
 }
 
@@ -65,6 +65,13 @@ func (g *googleServer) address() string {
 		return ""
 	}
 	return g.listener.Addr().String()
+}
+
+// drain lets clients move to the next process.
+func (g *googleServer) drain(ctx context.Context) {
+	if g != nil {
+		g.server.Drain(ctx)
+	}
 }
 
 // shutdown lets calls under way finish until the context ends.

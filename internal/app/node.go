@@ -39,6 +39,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
+	"github.com/punctual-dev/punctual/internal/socket"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/tracing"
@@ -48,6 +49,9 @@ import (
 // Config of a node.
 type Config struct {
 	Listen string
+	// Sockets are those that a supervisor keeps for this process; nil for none. Their
+	// names are SocketNames.
+	Sockets *socket.Set
 	// Outbox is the URL of an application's database whose outbox is relayed with
 	// OutboxKey; "" if there is none.
 	Outbox, OutboxKey string
@@ -233,7 +237,13 @@ func (n *Node) serve(until context.Context) error {
 		}
 	})
 	n.registered = false // the dispatcher ends its node
-	parts.Go(func() { dispatched = n.dispatcher.Run(ctx, Grace) })
+	firing, stopFiring := context.WithCancel(ctx)
+	defer stopFiring()
+	fired := make(chan struct{})
+	parts.Go(func() {
+		defer close(fired)
+		dispatched = n.dispatcher.Run(firing, Grace)
+	})
 	parts.Go(func() {
 		if watched = n.operations.serve(); watched != nil {
 			cancel(watched)
@@ -277,9 +287,14 @@ func (n *Node) serve(until context.Context) error {
 	n.awaitStop(until, ctx)
 	endRelay() // what it has sent is answered while the edge still serves
 	relay.Wait()
-	cancel(nil)
 	stopped := time.Now()
 	n.config.Log.Info("stopping; attempts under way may finish", "grace", Grace.String())
+	if n.config.Sockets.Kept() && ctx.Err() == nil {
+		stopFiring()
+		<-fired // meanwhile clients are served, so they wait for the next process only
+		n.handOver(ctx)
+	}
+	cancel(nil)
 	stop, end := context.WithTimeout(context.WithoutCancel(ctx), httpGrace)
 	defer end()
 	n.google.shutdown(stop)

@@ -29,6 +29,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/service"
+	"github.com/punctual-dev/punctual/internal/socket"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/virtual"
@@ -37,11 +38,14 @@ import (
 // open opens the addresses and the database. The database comes last, so that a wrong
 // address does not leave one behind.
 func (n *Node) open(ctx context.Context) (err error) {
+	if n.config.Sockets == nil {
+		n.config.Sockets = &socket.Set{} // none
+	}
 	c := n.config
 	if n.roots, err = trusted(c.TargetCAFile); err != nil {
 		return err
 	}
-	if n.listener, err = listenOn("--listen", c.Listen); err != nil {
+	if n.listener, err = c.Sockets.Listen(listenFlag, c.Listen); err != nil {
 		return err
 	}
 	if n.operations, err = listenOperations(c); err != nil {
@@ -49,6 +53,9 @@ func (n *Node) open(ctx context.Context) (err error) {
 	}
 	if n.google, err = listenGoogle(c); err != nil {
 		return err
+	}
+	if err = c.Sockets.Close(); err != nil { // those of flags that are not given any more
+		return fmt.Errorf("closing sockets that are not used: %w", err)
 	}
 	if n.database, err = openAt(ctx, c.DatabaseURL, true, c.now(), n.awaitingStore); err == nil {
 		n.warnOfModes()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"runtime/debug"
@@ -16,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/punctual-dev/punctual/internal/outbox"
+	"github.com/punctual-dev/punctual/internal/socket"
 )
 
 type outboxCommand struct {
@@ -65,8 +65,12 @@ func (c *outboxRunCommand) Run(env *environment) error {
 		return failed(statusUsage, "%w", err)
 	}
 	var serving sync.WaitGroup
-	if c.Listen != "" {
-		stop, err := c.serve(env, r, &serving)
+	sockets, err := socket.Inherited(r.Log, "listen")
+	if err != nil {
+		return err
+	}
+	if c.Listen != "" || sockets.Has("listen") {
+		stop, err := c.serve(env, r, sockets, &serving)
 		if err != nil {
 			return err
 		}
@@ -78,10 +82,10 @@ func (c *outboxRunCommand) Run(env *environment) error {
 }
 
 // serve serves metrics and health.
-func (c *outboxRunCommand) serve(env *environment, r *outbox.Relay, serving *sync.WaitGroup) (stop func(), err error) {
-	l, err := net.Listen("tcp", c.Listen)
+func (c *outboxRunCommand) serve(env *environment, r *outbox.Relay, sockets *socket.Set, serving *sync.WaitGroup) (stop func(), err error) {
+	l, err := sockets.Listen("listen", c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("--listen %q can't be used; give an address as in 127.0.0.1:9090: %w", c.Listen, err)
+		return nil, err
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/quota"
+	"github.com/punctual-dev/punctual/internal/socket"
 )
 
 type serveCommand struct {
@@ -74,8 +75,12 @@ func (c *serveCommand) Run(env *environment) error {
 	log := logger(env.errOut, c.LogLevel, c.LogFormat)
 	limitMemory(log)
 	here := c.PublicURL.String()
+	sockets, err := socket.Inherited(log, app.SocketNames()...)
+	if err != nil {
+		return err
+	}
 	config := app.Config{
-		Listen: c.Listen, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
+		Listen: c.Listen, Sockets: sockets, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
 		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),

@@ -57,6 +57,7 @@ type Multiplexed struct {
 	bytes  *budget
 	conns  *shares
 	calls  *shares
+	moving drain
 }
 
 // NewMultiplexed returns a Multiplexed.
@@ -70,7 +71,7 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(config.Certificate == nil)
 	s.Server = &http.Server{
-		Handler: http.HandlerFunc(s.admit), Protocols: protocols,
+		Handler: s.moving.wrap(http.HandlerFunc(s.admit)), Protocols: protocols,
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: streamTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
@@ -89,12 +90,15 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 
 // Serve serves the listener's connections until the server is shut down.
 func (s *Multiplexed) Serve(l net.Listener) error {
-	l = &counted{l, s.conns}
+	l = &counted{s.moving.listen(l), s.conns}
 	if s.config.Certificate != nil {
 		return s.ServeTLS(l, "", "")
 	}
 	return s.Server.Serve(l)
 }
+
+// Drain is as Server.Drain. Connections of HTTP/2 end when their requests under way have.
+func (s *Multiplexed) Drain(ctx context.Context) { s.moving.begin(ctx, s.conns.count) }
 
 // admit serves a request, if there is room for one.
 func (s *Multiplexed) admit(w http.ResponseWriter, r *http.Request) {
@@ -189,6 +193,13 @@ func (s *shares) enter(from netip.Prefix) bool {
 	s.all++
 	s.networks[from]++
 	return true
+}
+
+// count returns how much is under way in all.
+func (s *shares) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
 }
 
 func (s *shares) leave(from netip.Prefix) {

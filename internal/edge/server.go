@@ -27,6 +27,7 @@ type Server struct {
 	*http.Server
 	config ServerConfig
 	gate   *gate
+	moving drain
 }
 
 // NewServer returns a Server.
@@ -34,7 +35,7 @@ func NewServer(config ServerConfig) *Server {
 	s := &Server{config: config, gate: newGate(config.Policy, config.MaxConnections)}
 	s.gate.render = s.render
 	s.Server = &http.Server{
-		Handler: s.guard(receive(config.Handler)), ReadHeaderTimeout: headerTimeout, WriteTimeout: answerTimeout,
+		Handler: s.moving.wrap(s.guard(receive(config.Handler))), ReadHeaderTimeout: headerTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog:    slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
@@ -56,7 +57,17 @@ func changed(inner net.Conn, state http.ConnState) {
 }
 
 // Serve serves the listener's connections until the server is shut down.
-func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(&gated{l, s.gate}) }
+func (s *Server) Serve(l net.Listener) error {
+	return s.Server.Serve(&gated{s.moving.listen(l), s.gate})
+}
+
+// Drain lets clients move to another process that listens on the same socket. It stops
+// accepting connections, ends those that are open with the response to their next
+// request, and returns once all have ended, or ctx has. The server must then be shut
+// down.
+func (s *Server) Drain(ctx context.Context) {
+	s.moving.begin(ctx, func() int { return s.Figures().Connections })
+}
 
 // Figures are counts for metrics.
 type Figures struct {

@@ -20,6 +20,8 @@ type settings struct {
 	// through is a command that becomes the program: it is followed by the program's
 	// name and arguments.
 	through []string
+	// supervisor keeps the program's sockets; nil for none.
+	supervisor *supervisor
 }
 
 func defaults(caFile string) *settings {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -131,6 +132,10 @@ func (s *Service) Run() error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, environment(s.settings.env)
 	cmd.Stdout, cmd.Stderr = s.stdout, s.stderr
+	if files, names := s.settings.supervisor.kept(); len(files) > 0 {
+		cmd.ExtraFiles = files // numbered from 3
+		cmd.Env = append(cmd.Env, "LISTEN_FDS="+strconv.Itoa(len(files)), "LISTEN_FDNAMES="+names)
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
