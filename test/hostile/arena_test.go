@@ -96,7 +96,12 @@ func (a *arena) from(address string) *http.Client {
 // send makes a call and returns its status and the beginning of its body; 0 when
 // there was no response.
 func (a *arena) send(client *http.Client, method, path, key string, body []byte, headers ...string) (int, string) {
-	request, err := http.NewRequest(method, a.service.URL()+path, bytes.NewReader(body))
+	return a.sendTo(a.service.URL(), client, method, path, key, body, headers...)
+}
+
+// sendTo is send to one of the service's addresses.
+func (a *arena) sendTo(base string, client *http.Client, method, path, key string, body []byte, headers ...string) (int, string) {
+	request, err := http.NewRequest(method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
 	}
@@ -119,6 +124,10 @@ func (a *arena) send(client *http.Client, method, path, key string, body []byte,
 	_, _ = io.Copy(io.Discard, response.Body) // the service may cut what it sends
 	if response.StatusCode >= 500 && response.StatusCode != http.StatusServiceUnavailable {
 		a.statuses.Store(fmt.Sprintf("%s %.80s: %d %s", method, path, response.StatusCode, text), true)
+	}
+	switch outcome := response.Header.Get("Grpc-Status") + response.Trailer.Get("Grpc-Status"); outcome {
+	case "2", "13": // UNKNOWN, INTERNAL
+		a.statuses.Store(fmt.Sprintf("%s %.80s: gRPC status %s", method, path, outcome), true)
 	}
 	return response.StatusCode, string(text)
 }
@@ -159,8 +168,12 @@ func (a *arena) peak() int64 {
 
 // dial opens a connection from an attacker's address.
 func (a *arena) dial(ctx context.Context, address string) (net.Conn, error) {
+	return dialTo(ctx, a.host(), address)
+}
+
+func dialTo(ctx context.Context, host, address string) (net.Conn, error) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: 2 * time.Second}
-	return dialer.DialContext(ctx, "tcp", a.host())
+	return dialer.DialContext(ctx, "tcp", host)
 }
 
 // host is the service's address.

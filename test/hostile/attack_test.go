@@ -78,10 +78,11 @@ var kinds = []struct {
 	{"secret", longWindow, secretAttacks},
 	{"agent", shortWindow, agentAttacks},
 	{"qstash", shortWindow, qstashAttacks},
+	{"google", shortWindow, googleAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 348
+const wantAttacks = 373
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where
@@ -118,7 +119,8 @@ func TestHostile(t *testing.T) {
 	close(next)
 	arenas := make([]*arena, atOnce())
 	for i := range arenas {
-		arenas[i] = newArena(t, harness.SecretsKey(t), harness.Flag("public-url", "https://punctual.example.com"))
+		arenas[i] = newArena(t, harness.SecretsKey(t), harness.Flag("public-url", "https://punctual.example.com"),
+			harness.Flag("google-listen", "127.0.0.1:0"))
 	}
 	var all sync.WaitGroup
 	for _, a := range arenas {

@@ -13,7 +13,7 @@
 //     late. For a quiet machine both are measured while no attack is made, right before
 //     it or after, so that what the attack takes from the victim is not allowed for;
 //   - the process never used more than 512 MiB;
-//   - no response had a status of 500 or more but 503;
+//   - no response had a status of 500 or more but 503, nor INTERNAL or UNKNOWN by gRPC;
 //   - every job that was accepted from the victim was sent, once.
 //
 // Attackers call from addresses of their own (127.0.1.x), since limits count by
