@@ -54,6 +54,7 @@ type hit struct {
 	taken     bool      // a final outcome was reported and taken
 	takenAt   time.Time
 	over      bool // the attempt is over though its outcome was awaited
+	read      int  // when the message of a workflow run was read, as checker.now counts
 }
 
 // dropped reports whether the request was lost on a connection that was kept open.
@@ -79,16 +80,21 @@ type checker struct {
 	awaits  map[int64][]int64    // the jobs that a job waits for, or did
 	hits    []*hit
 	history history
+	flows   *runChecker // nil if the plan has no workflow runs
 	// lostClaims is set once a claim was committed whose node heard that it failed, or
 	// heard of it late.
 	lostClaims bool
 }
 
 func newChecker(w *world) *checker {
-	return &checker{
+	c := &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
 		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, awaits: map[int64][]int64{}, ends: map[int64]time.Time{},
 	}
+	if w.plan.runsIn() {
+		c.flows = newRunChecker(c)
+	}
+	return c
 }
 
 // note adds a line to the story.
@@ -206,6 +212,9 @@ func (c *checker) arrived(n *node, h *hit) {
 	c.checkLimits(h)
 	c.checkSilence(h)
 	c.checkAfter(h)
+	if c.flows != nil {
+		c.flows.checkRequest(h)
+	}
 }
 
 // left notes the end of a request.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,8 @@ func (a *action) repeatable() bool { return a.verb != rerun && a.verb != runNow 
 func (w *world) try(s *service.Service, a *action) error {
 	ctx, owner := w.ctx, w.db.owners[a.account]
 	switch a.verb {
+	case trigger, notify, notifyRun, callHook, cancelRun, resume, restart:
+		return w.changeRun(a)
 	case create:
 		began := w.check.stamp()
 		j, conflict, err := s.Create(ctx, owner, []byte(w.withAfter(a)), nil)
@@ -88,6 +91,44 @@ func (w *world) try(s *service.Service, a *action) error {
 		return fault.New(fault.NotFound, "it was not created")
 	}
 	return w.change(s, a, r)
+}
+
+// changeRun makes the call of an action about a workflow run.
+func (w *world) changeRun(a *action) error {
+	owner := w.db.owners[a.account]
+	run, data := runKey{owner.Number, runOf(a.of)}, fmt.Sprintf("data of %d", a.id)
+	r := &request{account: a.account, method: "POST"}
+	switch a.verb {
+	case trigger:
+		run.id = runOf(a.id)
+		r.path, r.header, r.body = "/v2/trigger/"+routeURL(a, ""), a.trigger(), `{"order":7}`
+	case notify:
+		r.path, r.body = "/v2/notify/"+a.key, data
+	case notifyRun:
+		r.path, r.body = "/v2/notify/"+run.id+"/"+a.key, data
+	case callHook:
+		r.account, r.path, r.body = -1, "/v2/workflows/hooks/"+owner.ID.String()+"/"+run.id+"/"+hookEvent(run.id, a.key), data
+	case cancelRun:
+		r.method, r.path = "DELETE", "/v2/workflows/runs/"+run.id
+	case resume, restart:
+		r.path = "/v2/workflows/dlq/" + string(a.verb) + "?dlqIds=" + run.id
+	}
+	status, body := w.call(a.node, fmt.Sprintf("client %d", a.id), r)
+	switch {
+	case !lasting(status):
+		return fault.Unreachable(fmt.Errorf("%d %s", status, body))
+	case status != http.StatusOK:
+		return fault.New(fault.Conflict, body)
+	}
+	switch a.verb {
+	case trigger:
+		w.check.flows.accept(run)
+	case notifyRun, callHook:
+		w.check.flows.takes(run, data)
+	case cancelRun:
+		w.check.flows.cancelled(run)
+	}
+	return nil
 }
 
 // withAfter returns the body of a create with the jobs that it waits for, as far as they

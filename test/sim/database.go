@@ -84,6 +84,9 @@ func openDatabase(dir string, file []byte, accounts int) (*database, error) {
 			return nil, err
 		}
 		d.owners = append(d.owners, a.Owner)
+		if err := d.store.KeyInsert(ctx, d.keyFor(i, a.Owner)); err != nil {
+			return nil, err
+		}
 	}
 	return d, nil
 }

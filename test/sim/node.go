@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/attempt"
 	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
@@ -19,6 +21,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/store/faulty"
+	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
 // node is one process of the service, from its start to its end. A node that is
@@ -31,9 +34,11 @@ type node struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	service *service.Service // nil until it has started
-	self    func() int64     // the number that it is registered with
-	still   time.Time        // the process stands still until then
+	service *service.Service        // nil until it has started
+	self    func() int64            // the number that it is registered with
+	edge    http.Handler            // its API; nil until it has started
+	still   time.Time               // the process stands still until then
+	reads   map[context.Context]int // when the message of an attempt was read, as the checker counts
 
 	// Of the world's loop.
 	crashed  bool
@@ -56,6 +61,35 @@ func (n *node) serving() *service.Service {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.service
+}
+
+// api returns a node's API; nil if it has not started.
+func (n *node) api() http.Handler {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.edge
+}
+
+// runReader notes when the message of an attempt is read.
+type runReader struct {
+	attempt.Runs
+	node *node
+}
+
+// RunMessage implements attempt.Runs.
+func (r runReader) RunMessage(ctx context.Context, account int64, of workflow.Key, bytes int64) (*store.RunMessage, error) {
+	now := r.node.world.check.now()
+	r.node.mu.Lock()
+	r.node.reads[ctx] = now
+	r.node.mu.Unlock()
+	return r.Runs.RunMessage(ctx, account, of, bytes)
+}
+
+// readOf returns when the message of an attempt was read.
+func (n *node) readOf(ctx context.Context) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.reads[ctx]
 }
 
 // around carries out the node's calls to the store when they have their turn.
@@ -128,7 +162,7 @@ func (n *node) run(ctx context.Context) {
 	}
 	var dispatcher *dispatch.Dispatcher
 	runner := attempt.New(attempt.Config{
-		Queue: s, Jobs: s, Client: (*targets)(n), Secrets: secrets{}, Logs: s, Groups: s, Metrics: measured, Log: log, Random: w.chance,
+		Queue: s, Jobs: s, Client: (*targets)(n), Secrets: secrets{}, Logs: s, Groups: s, Runs: runReader{s, n}, Metrics: measured, Log: log, Random: w.chance,
 		CompletionURL: completionURL, Completions: s,
 		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {
 			dispatcher.LimitStarted(account, job, keys, until, at)
@@ -154,11 +188,16 @@ func (n *node) run(ctx context.Context) {
 		Store: s, Operations: s, Engine: dispatcher, Metrics: measured, Random: w.chance, Operated: func() { operating.Wake() },
 	})
 	defer svc.Close()
+	runner.TimedOut = svc.TimeOutWait
+	api, err := n.serve(svc, measured, log)
+	if err != nil {
+		return
+	}
 	operating = operation.New(operation.Config{Steps: svc, Metrics: measured, Log: log})
 	releasing := release.New(log)
 	worker := &maintenance.Worker{Config: maintenance.Config{Store: s, Metrics: measured, Log: log, Retention: time.Hour}}
 	n.mu.Lock()
-	n.service = svc
+	n.service, n.edge = svc, api
 	n.mu.Unlock()
 	var parts sync.WaitGroup
 	parts.Go(func() { worker.Run(ctx) })
@@ -167,11 +206,29 @@ func (n *node) run(ctx context.Context) {
 	parts.Go(func() { takeOver(ctx, recovery) })
 	parts.Go(func() { runner.WatchCompletions(ctx) })
 	parts.Go(func() { watcher.Run(ctx) })
+	if w.plan.runsIn() {
+		parts.Go(func() { n.tellInvokers(ctx, svc, s) })
+	}
 	_ = dispatcher.Run(ctx, 30*time.Second)
 	n.mu.Lock()
-	n.service = nil
+	n.service, n.edge = nil, nil
 	n.mu.Unlock()
 	parts.Wait()
+}
+
+// tellInvokers tells runs of the ends of others, as internal/app does.
+func (n *node) tellInvokers(ctx context.Context, svc *service.Service, s store.Store) {
+	ownerOf := func(ctx context.Context, number int64) (job.Owner, error) {
+		account, err := s.AccountOf(ctx, number)
+		if err != nil {
+			return job.Owner{}, err
+		}
+		return account.Owner, nil
+	}
+	for ctx.Err() == nil {
+		_ = svc.TellInvokers(ctx, ownerOf)
+		dispatch.Sleep(ctx, time.Second)
+	}
 }
 
 // takeOver ends the attempts of other nodes that went away, once a second.

@@ -25,6 +25,14 @@ const (
 	remove   verb = "delete"  // the schedule
 	setLimit verb = "limit"   // Key: Body
 
+	trigger   verb = "trigger"   // a workflow run: Program
+	notify    verb = "notify"    // all runs that wait for Key
+	notifyRun verb = "notify of" // the run, of Key
+	callHook  verb = "call the webhook of"
+	cancelRun verb = "cancel the run of"
+	resume    verb = "resume"  // the run, if it has failed
+	restart   verb = "restart" // the run, if it has failed
+
 	crash     verb = "crash"     // after Calls calls; starts again after For
 	stop      verb = "stop"      // in order; starts again after For
 	cut       verb = "cut"       // no call reaches the database for For
@@ -67,6 +75,9 @@ type action struct {
 	then    string   // the job that waits for those of a batch; "" for none
 	length  time.Duration
 	calls   int
+	program []part  // of a run
+	replies []reply // of its route, by request; the last one repeats
+	retries int     // of the run's messages
 }
 
 // faults are the verbs of faults.
@@ -93,6 +104,13 @@ func (a *action) String() string {
 		text += fmt.Sprintf(" account %d asks node %d to set the limit %s to %s", a.account, a.node, a.key, a.body)
 	case edit, cancel, rerun, runNow, disable, enable, remove:
 		text += fmt.Sprintf(" its client asks node %d to %s what %d created %s", a.node, a.verb, a.of, a.body)
+	case trigger:
+		text += fmt.Sprintf(" account %d asks node %d to start a run of %s with %d retries", a.account, a.node, programText(a.program), a.retries)
+		for _, r := range a.replies {
+			text += fmt.Sprintf("; its route %s", r)
+		}
+	case notify, notifyRun, callHook, cancelRun, resume, restart:
+		text += fmt.Sprintf(" its client asks node %d to %s what %d started: %s", a.node, a.verb, a.of, a.key)
 	case crash:
 		text += fmt.Sprintf(" node %d crashes at its call %d from now, and starts again %s later", a.node, a.calls, a.length)
 	case stop:
@@ -155,7 +173,11 @@ func newPlan(seed uint64) *plan {
 	m.plan.nodes, m.plan.slots = 1+m.IntN(3), pick(m, fewSlots, 64)
 	m.theme()
 	m.limits()
-	for range 3 + m.IntN(10) {
+	alone := 3 + m.IntN(10)
+	if withRuns(seed) {
+		alone = m.IntN(3)
+	}
+	for range alone {
 		m.creates()
 	}
 	for range pick(m, 0, 4, 8, 25) {
@@ -168,6 +190,9 @@ func newPlan(seed uint64) *plan {
 	still := &maker{Rand: rand.New(rand.NewPCG(seed, 4)), plan: m.plan, jobs: m.jobs}
 	for range pick(still, 0, 0, 0, 1, 3) {
 		still.freezes()
+	}
+	if withRuns(seed) {
+		(&maker{Rand: rand.New(rand.NewPCG(seed, 5)), plan: m.plan}).runs()
 	}
 	m.sort()
 	return m.plan

@@ -46,6 +46,10 @@ func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
 		o.Failure.Unsent = true
 		return took(o)
 	}
+	h.read = n.readOf(ctx)
+	if isRoute(r.URL) {
+		return t.route(ctx, &r, h, took)
+	}
 	a := w.arrives(n, h)
 	if r.Timeout > 0 && a.after > r.Timeout {
 		pause(ctx, r.Timeout)

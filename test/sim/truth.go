@@ -67,6 +67,9 @@ func (c *checker) step() {
 	c.version = version
 	c.counts["commits"]++
 	c.checkStored(c.readJobs())
+	if c.flows != nil {
+		c.flows.checkStored()
+	}
 }
 
 // stored reads a text that may be packed, with its size in the column after packed.
@@ -256,6 +259,9 @@ func (c *checker) end() {
 	c.checkRetries()
 	c.checkOutcomes()
 	c.checkKeys()
+	if c.flows != nil {
+		c.flows.end(now)
+	}
 }
 
 // checkRuns wants the runs of a schedule in order, and no run for a point that an

@@ -124,7 +124,7 @@ func (w *world) since() time.Duration { return time.Since(w.start) }
 // boot starts a process of a node.
 func (w *world) boot(i int) {
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &node{world: w, name: fmt.Sprintf("node %d", i), cancel: cancel, done: make(chan struct{})}
+	n := &node{world: w, name: fmt.Sprintf("node %d", i), cancel: cancel, done: make(chan struct{}), reads: map[context.Context]int{}}
 	w.nodes[i] = n
 	w.all = append(w.all, n)
 	w.check.note("%s starts", n.name)
