@@ -284,6 +284,7 @@ type jobAttempt struct {
 	message  []byte        // the body of a message of a workflow run, in place of the job's own; nil for others
 	run      *workflow.Run // that the route is told of
 	first    bool          // the message starts it
+	asked    time.Time     // when the run was read last; zero for other jobs
 }
 
 // Fire implements dispatch.Attempt.
@@ -318,7 +319,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		if a.Refused != nil {
 			return a.refuse()
 		}
-		request, left := a.limited(a.request(), leave)
+		request, left := a.limited(a.request(), a.wanted(ctx, leave))
 		defer left()
 		if outcome := a.listened(ctx, &request); outcome != nil {
 			return *outcome

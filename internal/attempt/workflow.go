@@ -37,6 +37,7 @@ func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began t
 		return give, false, nil
 	}
 	account := a.Item.Account
+	a.asked = time.Now()
 	found, err := r.Runs.RunMessage(ctx, account, m.Key, carried)
 	if err == nil && workflow.TimesOut(m, found.Run, found.Of, found.Result) && r.TimedOut != nil {
 		if err = r.TimedOut(ctx, a.Item.Job.Owner, m.Key); err == nil {
@@ -64,6 +65,43 @@ func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began t
 	dispatch.Sleep(ctx, time.Second)
 	failed := notSent("the workflow run could not be read; the attempt will be retried")
 	return give, false, &failed
+}
+
+// staleAfter is how long ago a run may have been read when its message leaves: what ends it
+// takes effect within 100 ms.
+const staleAfter = 90 * time.Millisecond
+
+// wanted returns a leave that also reports whether the message of a run is still to be
+// sent. It reads the run again if its request is late: connecting took long, or the process
+// stood still. Other requests leave as before.
+func (a *jobAttempt) wanted(ctx context.Context, leave func() bool) func() bool {
+	m, ok := a.RunMessage()
+	if !ok || a.asked.IsZero() {
+		return leave
+	}
+	return func() bool {
+		for leave() {
+			if since(a.asked) <= staleAfter {
+				return true
+			}
+			a.asked = time.Now()
+			found, err := a.runner.Runs.RunMessage(ctx, a.Item.Account, m.Key, noSteps)
+			if err != nil || workflow.Decide(m, a.Item.Job.ID, found.Run, found.Of, found.Result) == workflow.Skip {
+				return false // the attempt is made again, and has nothing to send then
+			}
+		}
+		return false
+	}
+}
+
+// noSteps, as the bound of the bytes of a run's steps, reads none.
+const noSteps = -1
+
+// since returns how long ago a time was by the clock that shows more: the monotonic one
+// stops while the machine is suspended.
+func since(t time.Time) time.Duration {
+	now := time.Now()
+	return max(now.Sub(t), now.Round(0).Sub(t.Round(0)))
 }
 
 func (r *Runner) settle(ctx context.Context, a *jobAttempt, node int64, began time.Time, requestDone func(bytes int64)) {

@@ -124,7 +124,7 @@ func (w *world) changeRun(a *action) error {
 	case trigger:
 		w.check.flows.accept(run)
 	case notifyRun, callHook:
-		w.check.flows.takes(run, data)
+		w.check.flows.takes(run, data, a.verb == callHook)
 	case cancelRun:
 		w.check.flows.cancelled(run)
 	}

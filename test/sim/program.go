@@ -201,6 +201,11 @@ func (m *maker) changesRun(of *action) {
 		a.key = m.event(of)
 	case callHook:
 		a.key = fmt.Sprintf("webhook-of-part-%d", m.IntN(4))
+		for i := range of.program {
+			if of.program[i].does == hooked && m.one(0.9) {
+				a.key = of.program[i].event
+			}
+		}
 	case cancelRun:
 		if m.one(0.5) {
 			a.meets = pick(m, "RunMessage", "RunApply", "QueueFinish")

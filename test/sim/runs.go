@@ -66,7 +66,9 @@ type runChecker struct {
 	stored   map[runKey]map[workflow.Key]int
 	ended    map[runKey]int // when the end was stored, as now counts
 	cancels  map[runKey]time.Time
-	started  []runKey // as clients were told
+	asked    []runKey           // of those, since the last commit
+	started  []runKey           // as clients were told
+	reports  map[runKey][]int64 // jobs that have reported its failure
 	events   []event
 }
 
@@ -76,15 +78,18 @@ type runJob struct {
 	workflow.Message
 }
 
-// event is one that a run has taken.
+// event is one that a run has taken; a call of a webhook may be taken by a run that resumes
+// it.
 type event struct {
 	run  runKey
 	data string
+	hook bool
 }
 
 func newRunChecker(c *checker) *runChecker {
 	return &runChecker{
 		checker: c, runs: map[runKey]*runRow{}, messages: map[int64]*runJob{}, stored: map[runKey]map[workflow.Key]int{}, ended: map[runKey]int{}, cancels: map[runKey]time.Time{},
+		reports: map[runKey][]int64{},
 	}
 }
 
@@ -163,20 +168,28 @@ func (f *runChecker) cancelled(run runKey) {
 		f.cancels[run] = time.Now()
 		f.counts["cancelled runs"]++
 	}
+	f.asked = append(f.asked, run)
+}
+
+// checkCancelled reports jobs that wait though a client was told that their run is
+// cancelled.
+func (f *runChecker) checkCancelled() {
 	soon := f.w.db.now().Add(time.Second)
 	for number, m := range f.messages {
-		if j := f.jobs[number]; m.run == run && j != nil && j.state == job.Available && j.item != nil && j.item.node == 0 && j.item.due.After(soon) {
-			f.breaks(runSilent, "job %d of %s, %s, waits though its client was told that the run is cancelled", number, run.id, m.Text())
+		j := f.jobs[number]
+		if m != nil && slices.Contains(f.asked, m.run) && j.state == job.Available && j.item != nil && j.item.node == 0 && j.item.due.After(soon) {
+			f.breaks(runSilent, "job %d of %s, %s, waits though its client was told that the run is cancelled", number, m.run.id, m.Text())
 		}
 	}
+	f.asked = nil
 }
 
 // takes notes that a run has taken an event.
-func (f *runChecker) takes(run runKey, data string) {
+func (f *runChecker) takes(run runKey, data string, hook bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts["events of runs"]++
-	f.events = append(f.events, event{run, data})
+	f.events = append(f.events, event{run, data, hook})
 }
 
 // checkRequest checks a request of a run's job.
@@ -191,8 +204,11 @@ func (f *runChecker) checkRequest(h *hit) {
 		return
 	}
 	if m.Failure {
-		if r.state != workflow.Failed {
-			f.breaks(reported, "%s reports the failure of %s, which is %s", h.name, r.id, r.state)
+		if !slices.Contains(f.reports[m.run], h.job) {
+			f.reports[m.run] = append(f.reports[m.run], h.job)
+		}
+		if r.state != workflow.Failed || len(f.reports[m.run]) > 1 {
+			f.breaks(reported, "%s reports the failure of %s, which is %s; jobs %v do", h.name, r.id, r.state, f.reports[m.run])
 		}
 		return
 	}
@@ -254,6 +270,7 @@ func (f *runChecker) checkStored() {
 			counted[m.run]++
 		}
 	}
+	f.checkCancelled()
 	for key := range before {
 		if f.runs[key] == nil {
 			f.breaks(lost, "the run %s is gone", key.id)
@@ -343,12 +360,7 @@ func equalButSettled(a, b stepRow) bool {
 
 // end checks what must hold when all is over.
 func (f *runChecker) end(now time.Time) {
-	reports, origins := map[runKey]int{}, map[runKey]int{}
-	for _, m := range f.messages {
-		if m != nil && m.Failure {
-			reports[m.run]++
-		}
-	}
+	origins := map[runKey]int{}
 	for _, key := range f.started {
 		if f.runs[key] == nil {
 			f.breaks(lost, "the run %s was started and is not stored", key.id)
@@ -361,9 +373,6 @@ func (f *runChecker) end(now time.Time) {
 		if r.origin != "" {
 			origins[runKey{key.account, r.origin}]++
 		}
-		if reports[key] > 1 {
-			f.breaks(reported, "%d jobs report the failure of %s", reports[key], key.id)
-		}
 		f.checkEvents(r)
 	}
 	for key, n := range origins {
@@ -372,8 +381,12 @@ func (f *runChecker) end(now time.Time) {
 		}
 	}
 	for _, e := range f.events {
-		r := f.runs[e.run]
-		if r == nil || !slices.ContainsFunc(r.steps, func(s stepRow) bool { return s.has(e.data) }) {
+		kept := false
+		for key, r := range f.runs {
+			taker := key == e.run || e.hook && key.account == e.run.account && r.origin != ""
+			kept = kept || taker && slices.ContainsFunc(r.steps, func(s stepRow) bool { return s.has(e.data) })
+		}
+		if !kept {
 			f.breaks(eventKept, "%s has taken the event %q, which is not stored", e.run.id, e.data)
 		}
 	}

@@ -45,6 +45,7 @@ type scheduler struct {
 	mu       sync.Mutex
 	parked   []*call
 	arrivals int
+	ended    bool // no call has a turn any more
 	news     chan struct{}
 }
 
@@ -72,7 +73,7 @@ func (s *scheduler) await(n *node, who, what string) fate {
 func (s *scheduler) park(c *call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.node != nil && c.node.dead {
+	if s.ended || c.node != nil && c.node.dead {
 		return false
 	}
 	s.arrivals++
@@ -112,6 +113,19 @@ func (s *scheduler) kill(n *node) {
 			c.turn <- turn{fate: perish}
 		}
 		return c.node == n
+	})
+}
+
+// end makes the calls fail that run on no node, now and from now on.
+func (s *scheduler) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.parked = slices.DeleteFunc(s.parked, func(c *call) bool {
+		if c.node == nil {
+			c.turn <- turn{fate: perish}
+		}
+		return c.node == nil
 	})
 }
 

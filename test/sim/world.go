@@ -102,6 +102,7 @@ func run(t *testing.T, p *plan, dir string, file []byte) (r *result) {
 		for _, n := range w.all {
 			<-n.done
 		}
+		w.sched.end()
 		w.actors.Wait()
 		if err := w.db.close(); err != nil {
 			t.Fatal(err)
