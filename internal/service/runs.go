@@ -377,6 +377,7 @@ const runJobPage = 500
 
 // CancelRun ends a run and cancels its jobs that have not started, and reports whether it
 // was under way. Requests under way are not ended: what they store afterwards is refused.
+// After an error it can be called again, which cancels the jobs that are left.
 func (s *Service) CancelRun(ctx context.Context, owner job.Owner, id string) (cancelled bool, err error) {
 	if err := access.Allow(ctx, "service.CancelRun"); err != nil {
 		return false, err
@@ -386,22 +387,22 @@ func (s *Service) CancelRun(ctx context.Context, owner job.Owner, id string) (ca
 		ended, cancelled = r, workflow.Cancel(r, now)
 		return cancelled, nil
 	})
-	if err != nil || !cancelled {
+	if err != nil || ended.State != workflow.Cancelled {
 		return false, err
 	}
 	s.told(ctx, owner, ended)
 	for after := -1; ; {
 		jobs, positions, err := s.Store.RunJobs(ctx, owner.Number, id, after, runJobPage)
 		if err != nil {
-			return true, err
+			return cancelled, err
 		}
 		for _, one := range jobs {
 			if err := s.cancelWaiting(ctx, owner, one); err != nil {
-				return true, err
+				return cancelled, err
 			}
 		}
 		if len(jobs) < runJobPage {
-			return true, nil
+			return cancelled, nil
 		}
 		after = positions[len(positions)-1]
 	}
