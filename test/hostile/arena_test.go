@@ -96,12 +96,15 @@ func (a *arena) from(address string) *http.Client {
 // send makes a call and returns its status and the beginning of its body; 0 when
 // there was no response.
 func (a *arena) send(client *http.Client, method, path, key string, body []byte, headers ...string) (int, string) {
-	return a.sendTo(a.service.URL(), client, method, path, key, body, headers...)
+	return a.sendTo(context.Background(), a.service.URL(), client, method, path, key, body, headers...)
 }
 
-// sendTo is send to one of the service's addresses.
-func (a *arena) sendTo(base string, client *http.Client, method, path, key string, body []byte, headers ...string) (int, string) {
-	request, err := http.NewRequest(method, base+path, bytes.NewReader(body))
+// sendTo is send to one of the service's addresses. The client goes away when the context
+// ends.
+func (a *arena) sendTo(
+	ctx context.Context, base string, client *http.Client, method, path, key string, body []byte, headers ...string,
+) (int, string) {
+	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err.Error()
 	}

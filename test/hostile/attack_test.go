@@ -79,10 +79,11 @@ var kinds = []struct {
 	{"agent", shortWindow, agentAttacks},
 	{"qstash", shortWindow, qstashAttacks},
 	{"google", shortWindow, googleAttacks},
+	{"rehearsal", shortWindow, rehearseAttacks},
 }
 
 // wantAttacks is how many attacks there are at the least.
-const wantAttacks = 373
+const wantAttacks = 388
 
 // atOnce is how many attacks are made at once, each on a service of its own. Most of
 // an attack's window is waiting, which leaves processors idle. On a quiet machine, where

@@ -113,7 +113,7 @@ func rpc(name, path string, message func(n int) []byte, headers ...string) attac
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport, Timeout: pace.Guard(30 * time.Second)}
 		all := append([]string{"Content-Type", "application/grpc", "TE", "trailers"}, headers...)
-		s.flood(ctx, 8, func(n int) { s.sendTo(base, client, http.MethodPost, path, key, message(n), all...) })
+		s.flood(ctx, 8, func(n int) { s.sendTo(ctx, base, client, http.MethodPost, path, key, message(n), all...) })
 	}}
 }
 
@@ -121,7 +121,7 @@ func rpc(name, path string, message func(n int) []byte, headers ...string) attac
 func rest(name, method string, path func(n int) string, body string, headers ...string) attack {
 	return attack{name, func(ctx context.Context, s *strike) {
 		key, base := s.own(), "http://"+s.google()
-		s.flood(ctx, 4, func(n int) { s.sendTo(base, s.client, method, path(n), key, []byte(body), headers...) })
+		s.flood(ctx, 4, func(n int) { s.sendTo(ctx, base, s.client, method, path(n), key, []byte(body), headers...) })
 	}}
 }
 
