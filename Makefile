@@ -30,6 +30,7 @@ hostile: ## attack the service beside a victim; needs a quiet machine
 chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other tests of several nodes and of kills at their full size
 	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -count=1 -v
 	PUNCTUAL_E2E_FULL=1 ./scripts/test -race=false ./test/e2e -run TestDurabilityKill -count=1 -v
+	PUNCTUAL_OUTBOX_TORTURE=5m ./scripts/test -race=false ./test/goclient -run TestOutbox -count=1 -v
 	PUNCTUAL_WORKFLOW_RUNS=201 ./scripts/test -race=false ./test/clients/workflow -count=1 -v
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only

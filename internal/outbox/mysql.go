@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ var mysqlDialect = dialect{
 	name: "mysql", now: `floor(unix_timestamp(now(6)) * 1000000)`, json: "char",
 	columns: "id, job, timestampdiff(microsecond, '1970-01-01', created_at) AS created, length(job) AS size",
 	options: &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+	limit:   limitMySQL,
 	bind:    func(query string) string { return query }, take: takeMySQL,
 	again: func(err error) bool {
 		var server *mysql.MySQLError
@@ -58,7 +60,15 @@ func openMySQL(address string) (*source, error) {
 	if err != nil {
 		return nil, errors.New("the URL of the outbox can't be used: " + err.Error())
 	}
-	return &source{db: sql.OpenDB(connector), dialect: &mysqlDialect}, nil
+	db := sql.OpenDB(connector)
+	db.SetConnMaxIdleTime(abandoned / 2) // those that the server closes are not used
+	return &source{db: db, dialect: &mysqlDialect}, nil
+}
+
+// limitMySQL holds for the session.
+func limitMySQL(d time.Duration) string {
+	seconds := strconv.FormatInt(int64(max(d, time.Second)/time.Second), 10)
+	return `SET SESSION wait_timeout = ` + seconds + `, SESSION net_write_timeout = ` + seconds
 }
 
 // takeMySQL takes rows above the position, and those just below it that were committed

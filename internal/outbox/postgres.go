@@ -19,6 +19,7 @@ var postgres = dialect{
 	columns: `id::text AS id, job::text AS job, (extract(epoch FROM created_at) * 1000000)::bigint AS created, octet_length(job::text) AS size`,
 	// All statements of a turn see one snapshot.
 	options: &sql.TxOptions{Isolation: sql.LevelRepeatableRead},
+	limit:   limitPostgres,
 	bind:    numbered, take: takePostgres,
 	again: func(err error) bool {
 		var server *pgconn.PgError
@@ -47,6 +48,13 @@ func openPostgres(url string) (*source, error) {
 	// Works behind poolers, which don't keep prepared statements.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return &source{db: stdlib.OpenDB(*config), dialect: &postgres}, nil
+}
+
+// limitPostgres holds for one transaction, so poolers don't matter. The second setting is
+// for a server that waits for its client to read.
+func limitPostgres(d time.Duration) string {
+	ms := strconv.FormatInt(d.Milliseconds(), 10)
+	return `SELECT set_config('idle_in_transaction_session_timeout', '` + ms + `', true), set_config('tcp_user_timeout', '` + ms + `', true)`
 }
 
 // numbered replaces the question marks of a query by $1, $2 and so on.

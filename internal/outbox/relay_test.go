@@ -346,6 +346,37 @@ func TestRelay_AnotherTakesOver(t *testing.T) {
 	})
 }
 
+// TestRelay_TakesOverFromOneInATransaction: the relay before holds its locks and does
+// nothing, as one that was suspended.
+func TestRelay_TakesOverFromOneInATransaction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		if strings.HasPrefix(url, "sqlite") {
+			t.Skip("SQLite can't end the transaction of its writer")
+		}
+		insert(t, db, `{"n":1}`)
+		before, err := open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer before.db.Close()
+		before.abandoned = time.Second
+		tx, err := before.begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback() }() // fails: the database has ended it
+		for _, statement := range []string{`UPDATE punctual_outbox_relay SET expires = expires + 1 WHERE id = 'lease'`, `DELETE FROM punctual_outbox`} {
+			if _, err := before.exec(t.Context(), tx, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := newRecorder(t)
+		relaying(t, url, s)
+		eventually(t, "the row is sent and deleted", func() bool { return len(s.stored()) == 1 && count(t, db, waiting) == 0 })
+	})
+}
+
 // TestRelay_DoesNotRepeatAfterSixDays: what was sent by a relay that is gone is sent
 // again while the service remembers it.
 func TestRelay_DoesNotRepeatAfterSixDays(t *testing.T) {

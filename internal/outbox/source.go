@@ -19,6 +19,9 @@ const (
 	// minRows is how many rows are asked for at least. Of large rows, the database reads
 	// more than a batch holds, so fewer are asked for.
 	minRows = 8
+	// abandoned is after how long the database ends a transaction whose relay does
+	// nothing, as one that was suspended: its locks would keep others from taking over.
+	abandoned = 5 * time.Second
 )
 
 // row is a row of the outbox.
@@ -59,6 +62,7 @@ type source struct {
 	db *sql.DB
 	*dialect
 	position
+	abandoned time.Duration
 }
 
 // position is up to where the rows are taken. Rows that are committed later may have
@@ -75,9 +79,12 @@ type dialect struct {
 	now     string // microseconds since 1970
 	columns string // id, job, created in microseconds since 1970, bytes of the job
 	options *sql.TxOptions
-	bind    func(query string) string
-	json    string // the cast of a text to the type of job
-	take    func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
+	// limit returns the statement with which a transaction begins: it has the database
+	// end the transaction if its client is silent for that long. "" is none.
+	limit func(time.Duration) string
+	bind  func(query string) string
+	json  string // the cast of a text to the type of job
+	take  func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
 	// again reports whether a transaction that failed can be tried again at once.
 	again func(error) bool
 }
@@ -101,6 +108,7 @@ func open(url string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.abandoned = abandoned
 	s.db.SetMaxOpenConns(3)
 	s.db.SetMaxIdleConns(3)
 	return s, nil
@@ -117,9 +125,9 @@ func (s *source) within(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 func (s *source) once(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, s.options)
+	tx, err := s.begin(ctx)
 	if err != nil {
-		return fmt.Errorf("beginning a transaction of the outbox: %w", err)
+		return err
 	}
 	defer func() { _ = tx.Rollback() }() // without effect after a commit
 	if err := f(tx); err != nil {
@@ -129,6 +137,21 @@ func (s *source) once(ctx context.Context, f func(*sql.Tx) error) error {
 		return fmt.Errorf("committing a transaction of the outbox: %w", err)
 	}
 	return nil
+}
+
+// begin begins a transaction that the database ends if the relay is silent.
+func (s *source) begin(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.db.BeginTx(ctx, s.options)
+	if err != nil {
+		return nil, fmt.Errorf("beginning a transaction of the outbox: %w", err)
+	}
+	if s.limit != nil {
+		if _, err := tx.ExecContext(ctx, s.limit(s.abandoned)); err != nil {
+			_ = tx.Rollback() // the first error counts
+			return nil, fmt.Errorf("limiting a transaction of the outbox: %w", err)
+		}
+	}
+	return tx, nil
 }
 
 func (s *source) exec(ctx context.Context, tx *sql.Tx, query string, args ...any) (int64, error) {

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite"
-
 	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/client/receiver"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -36,7 +34,7 @@ func openReceiver(path string) (*sql.DB, error) {
 // effect done and not committed, or committed and not answered.
 func receive() {
 	setting := strings.Split(os.Getenv(receiverVariable), " ")
-	db, err := openReceiver(setting[1])
+	db, err := place(setting[1]).open()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +42,7 @@ func receive() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	handler, err := receiver.NewSQL(db, receiver.SQLite, effect, receiver.Options{Verifier: verifier})
+	handler, err := receiver.NewSQL(db, place(setting[1]).store(), effect, receiver.Options{Verifier: verifier})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,11 +67,11 @@ func die() {
 
 // effect adds a row for the job. Nothing in the table keeps a second one out.
 func effect(w http.ResponseWriter, r *http.Request, tx *sql.Tx) error {
-	var body struct{ Number int }
+	var body struct{ Number int64 }
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(r.Context(), "INSERT INTO effects (number) VALUES (?)", body.Number); err != nil {
+	if _, err := tx.ExecContext(r.Context(), fmt.Sprintf("INSERT INTO effects (number) VALUES (%d)", body.Number)); err != nil {
 		return err
 	}
 	if r.URL.Query().Get("n")+r.Header.Get("X-Punctual-Attempt") == "21" {
@@ -163,7 +161,7 @@ func TestReceiver_TakesEffectOnceWhileBothSidesAreKilled(t *testing.T) {
 	service := harness.Start(t, harness.Flag("allow-http-targets", "true"), harness.Flag("listen", ports.Free(t)))
 	account := service.Account(t)
 	address := ports.Free(t)
-	target := startReceiver(t, address, database, account.Secret)
+	target := startReceiver(t, address, "sqlite:"+database, account.Secret)
 	api := newClient(t, service, account)
 
 	killed := make(chan struct{})
