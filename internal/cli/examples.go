@@ -46,7 +46,8 @@ punctual login --profile staging --url https://staging.example.com < key.txt`,
 	"jobs create": `punctual jobs create https://example.com/hook --when 'in 30 minutes' --data '{"id": 17}'
 punctual jobs create https://example.com/hook --wait && echo done
 punctual jobs create -f job.json --idempotency-key invoice-1042`,
-	"jobs list": `punctual jobs list --state discarded --tag billing
+	"jobs list": `punctual jobs list 'failed host:api.example.com since:"yesterday 22:00"'
+punctual jobs list --state discarded --tag billing
 punctual jobs list --state scheduled --quiet`,
 	"jobs show":   "punctual jobs show 29180",
 	"jobs watch":  "punctual jobs watch 29180 --wait-for 10m",

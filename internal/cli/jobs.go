@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/punctual-dev/punctual/internal/jobquery"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -138,6 +140,7 @@ func (c *serviceFlags) started(env *environment, record []byte, err error, wait 
 
 type jobsList struct {
 	serviceFlags
+	Query string `arg:"" optional:"" name:"query" help:"Only jobs that a query selects, as in 'failed host:api.example.com since:2h'. See the dashboard's guide."`
 	filterFlags
 	Search chosen `placeholder:"TEXT" help:"Only jobs with this text in their url or name, or with this id or key."`
 	listFlags
@@ -152,12 +155,38 @@ func (c *jobsList) Run(env *environment) error {
 	if c.Search != "" {
 		query.Set("q", string(c.Search))
 	}
+	if err := c.addQuery(env, query); err != nil {
+		return err
+	}
 	records, err := c.list(env, "/api/jobs", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
 	return printAll(&c.displayFlags, env, records, err, (*jobView).number, "there are no such jobs; create one with punctual jobs create", columns,
 		func(to terminal, j *jobView) []string {
 			return []string{j.number(), j.Job.State, to.moment(j.Job.Scheduled), j.Args.String(), orDash(j.Name)}
 		})
+}
+
+// addQuery adds what the query selects to the parameters that flags gave. Its times are in
+// the machine's zone.
+func (c *jobsList) addQuery(env *environment, given url.Values) error {
+	typed, err := jobquery.Parse(c.Query, jobquery.Options{Now: time.Now(), Zone: time.Local})
+	if err != nil {
+		return failed(statusUsage, "%s", err)
+	}
+	for name, texts := range typed {
+		if given.Has(name) && name != "tag" {
+			return failed(statusUsage, "the query and a flag both give %s; give one of them", name)
+		}
+		if name == "schedule_id" {
+			id, err := c.scheduleID(env, texts[0])
+			if err != nil {
+				return err
+			}
+			texts = []string{id}
+		}
+		given[name] = append(given[name], texts...)
+	}
+	return nil
 }
 
 type jobsShow struct {

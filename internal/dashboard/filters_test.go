@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -55,4 +56,30 @@ func TestSchedules_FilterByTags(t *testing.T) {
 	b.want(b.get("/schedules?tag=NO"), 422, "A tag must be")
 	b.want(b.get("/schedules/"+one.ScheduleID.String()), 200, `href="/schedules?tag=billing"`)
 	b.want(b.get("/jobs/1"), 200, `href="/jobs?tag=billing"`)
+}
+
+func TestJobs_QueryBecomesFilters(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	w.create(ann, `{"url":"https://one.example.com","name":"First","tags":["billing"],"schedule_in":60}`)
+	one := w.create(ann, `{"url":"https://two.example.com","name":"Second","repeat_every":3600,"idempotency_key":"second"}`)
+	query := func(text string) string { return "/jobs?" + url.Values{"query": {text}}.Encode() }
+	for text, to := range map[string]string{
+		"":                                       "/jobs",
+		"failed host:one.example.com":            "/jobs?host=one.example.com&state=discarded",
+		`"failed" mail`:                          "/jobs?q=failed+mail",
+		"schedule:key:second":                    "/jobs?schedule_id=" + one.ScheduleID.String(),
+		`since:"2026-02-01 09:00" x tag:a tag:b`: "/jobs?q=x&since=2026-02-01T09%3A00%3A00Z&tag=a&tag=b",
+	} {
+		if got := b.get(query(text)); got.StatusCode != 303 || got.Header.Get("Location") != to {
+			t.Errorf("%s leads to %d %s, want %s", text, got.StatusCode, got.Header.Get("Location"), to)
+		}
+	}
+	b.wantAll(b.get("/jobs?host=one.example.com&tag=billing&state=available&q=first"), `value="available tag:billing host:one.example.com first"`, ">First</a>")
+	b.want(b.get(query("hots:<b>")), 422, "“hots” is not a filter; did you mean host:?")
+	b.want(b.get(query("hots:<b>")), 422, `value="hots:&lt;b&gt;"`)
+	b.want(b.get(query("schedule:key:nope")), 422, "names no schedule")
+	b.want(b.get(query(strings.Repeat("x", 301))), 422, "at most 300 bytes of text")
+	b.want(b.get(query(strings.Repeat("x", 5000))), 422, "at most 1000 bytes")
 }

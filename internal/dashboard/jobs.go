@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/jobquery"
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
@@ -40,6 +41,9 @@ var listedStates = []job.State{job.Available, job.Executing, job.Retryable, job.
 const maxSearch = 300
 
 func (s *Server) jobs(c *call) error {
+	if c.r.URL.Query().Has(queryParameter) {
+		return s.followQuery(c)
+	}
 	list := &view.Jobs{Search: c.param("q"), Notice: c.notice()}
 	if len(list.Search) > maxSearch {
 		return fault.New(fault.Invalid, "A search may have at most 300 bytes.")
@@ -53,7 +57,7 @@ func (s *Server) jobs(c *call) error {
 	}
 	parameters := job.Parameters{Values: values}
 	query := parameters.Filters(job.OfJobs).Query
-	list.Filters = filterForm(job.OfJobs, values, parameters.Problems)
+	list.Filters, list.Query, list.Words = filterForm(job.OfJobs, values, parameters.Problems), jobquery.Format(values), queryWords()
 	if len(parameters.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.JobsPage(list))
 	}

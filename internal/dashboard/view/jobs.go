@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -13,7 +14,11 @@ import (
 type Jobs struct {
 	Jobs   []*job.Job
 	Search string
-	State  string // the tab; "" for all
+	// Query is the query that stands for the list's filters, or one that can't be read
+	// for the reason QueryProblem. Words complete it.
+	Query, QueryProblem string
+	Words               []QueryWord
+	State               string // the tab; "" for all
 	Filters
 	Tabs []ui.Tab
 	// Self is the address of the list alone.
@@ -40,6 +45,19 @@ type Jobs struct {
 	// Operate is the address of the form for an operation on all jobs that match;
 	// "" if there is none.
 	Operate string
+}
+
+// QueryWord is a word of queries. One that ends with a colon needs a value.
+type QueryWord struct{ Text, Hint string }
+
+// wordLines returns the words of queries as lines for query.js, each with its hint after
+// a tab.
+func (list *Jobs) wordLines() string {
+	var b strings.Builder
+	for _, w := range list.Words {
+		b.WriteString(w.Text + "\t" + w.Hint + "\n")
+	}
+	return b.String()
 }
 
 // BulkAction is a button that counts the jobs an operation would change.

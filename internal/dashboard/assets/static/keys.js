@@ -25,9 +25,17 @@
       began = Date.now();
     } else if (key === "/") {
       event.preventDefault();
-      const field = document.querySelector("main input[type=search]");
+      const field = document.querySelector("main input[type=search], main input[data-search]");
       if (field) field.focus();
       else places["g j"].click();
+    } else if (key === "j" || key === "k") {
+      const rows = [...document.querySelectorAll("main a.row-link")].filter((row) => row.checkVisibility());
+      const at = rows.indexOf(document.activeElement);
+      const next = rows[key === "j" ? at + 1 : at < 0 ? rows.length - 1 : at - 1];
+      if (next) {
+        event.preventDefault();
+        next.focus();
+      }
     } else if (key === "?") {
       event.preventDefault();
       dialog.showModal();

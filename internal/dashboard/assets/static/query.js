@@ -1,0 +1,92 @@
+// Completes the words of the query above the list of jobs. Without this script the field
+// is a plain one. It becomes a combobox: it keeps the focus, and the arrows move between
+// the words that begin as the one at the caret does.
+"use strict";
+(() => {
+  const field = document.getElementById("q");
+  const list = document.getElementById("q-words");
+  if (!field || !list) return;
+  const part = (name, text) => {
+    const e = document.createElement("span");
+    e.className = name;
+    e.textContent = text;
+    return e;
+  };
+  const all = list.dataset.words.trim().split("\n").map((line, i) => {
+    const [word, hint] = line.split("\t");
+    const e = document.createElement("div");
+    e.className = "palette-option";
+    e.id = "q-word-" + i;
+    e.setAttribute("role", "option");
+    e.setAttribute("aria-selected", "false");
+    e.dataset.word = word;
+    e.append(part("palette-label", word), part("palette-detail", hint || ""));
+    return e;
+  });
+  list.append(...all);
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Words");
+  let current = null, accepted = false;
+  for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", list.id], ["aria-autocomplete", "list"]]) field.setAttribute(name, value);
+
+  const select = (option) => {
+    current?.setAttribute("aria-selected", "false");
+    current = option || null;
+    if (!current) return field.removeAttribute("aria-activedescendant");
+    current.setAttribute("aria-selected", "true");
+    field.setAttribute("aria-activedescendant", current.id);
+    current.scrollIntoView({ block: "nearest" });
+  };
+  const shown = () => all.filter((e) => !e.hidden);
+  // The word at the caret; null within quotes.
+  const word = () => {
+    const before = field.value.slice(0, field.selectionStart);
+    return (before.match(/"/g) || []).length % 2 ? null : before.match(/\S*$/)[0];
+  };
+  const show = (empty) => {
+    const begun = word();
+    const matches = (e) => begun !== null && (begun !== "" || empty) && e.dataset.word !== begun && e.dataset.word.startsWith(begun.toLowerCase()) &&
+      (begun.includes(":") || !/:./.test(e.dataset.word));
+    for (const e of all) e.hidden = !matches(e);
+    list.hidden = shown().length === 0;
+    field.setAttribute("aria-expanded", String(!list.hidden));
+    select(null);
+  };
+  const hide = () => {
+    list.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+    select(null);
+  };
+  const accept = (option) => {
+    const begun = word() ?? "";
+    const caret = field.selectionStart;
+    const text = option.dataset.word + (option.dataset.word.endsWith(":") ? "" : " ");
+    field.setRangeText(text, caret - begun.length, caret, "end");
+    field.focus();
+    show(false);
+  };
+  field.addEventListener("input", () => show(false));
+  field.addEventListener("blur", hide);
+  field.addEventListener("keydown", (event) => {
+    accepted = false;
+    if (event.isComposing) return;
+    const options = list.hidden ? [] : shown();
+    const at = options.indexOf(current);
+    if (event.key === "ArrowDown" && list.hidden) show(true);
+    else if (event.key === "ArrowDown") select(options[(at + 1) % options.length]);
+    else if (event.key === "ArrowUp" && !list.hidden) select(options.at(at <= 0 ? -1 : at - 1));
+    else if (event.key === "Escape" && !list.hidden) hide();
+    else if ((event.key === "Enter" || event.key === "Tab") && current) {
+      accept(current);
+      accepted = true;
+    } else return;
+    event.preventDefault();
+  });
+  // Programs that type send the character of Enter by itself; it must not send the form.
+  field.addEventListener("keypress", (event) => { if (accepted && event.key === "Enter") event.preventDefault(); });
+  list.addEventListener("mousedown", (event) => {
+    event.preventDefault(); // the field keeps the focus
+    const option = event.target.closest("[role=option]");
+    if (option) accept(option);
+  });
+})();
