@@ -54,6 +54,7 @@ func build(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clienttest.Run(t, directory, nil, "node", "node_modules/typescript/bin/tsc", "-p", "tsconfig.json")
-	clienttest.Run(t, directory, nil, "node", "node_modules/typescript/bin/tsc", "-p", "test")
+	for _, project := range []string{"tsconfig.json", "tsconfig.testing.json", "test"} {
+		clienttest.Run(t, directory, nil, "node", "node_modules/typescript/bin/tsc", "-p", project)
+	}
 }
