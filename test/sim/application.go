@@ -121,6 +121,9 @@ func (t *targets) route(ctx context.Context, r *execute.Request, h *hit, took fu
 // the connection.
 func (m *message) take() int {
 	pause(m.w.ctx, m.reply.after)
+	if m.w.sched.await(nil, m.who(), "takes "+m.hit.name); m.w.ctx.Err() != nil {
+		return 0
+	}
 	if m.header.Get("Upstash-Workflow-Is-Failure") == "true" {
 		if m.reply.how == refuses {
 			return 500
@@ -383,10 +386,13 @@ func (m *message) takeResponse() int {
 	return over(status)
 }
 
+// who names who takes the message: of messages that come at the same time, each another one.
+func (m *message) who() string { return fmt.Sprintf("application of job %d", m.hit.job) }
+
 // call calls the service, again if it does not answer.
 func (m *message) call(method, path string, header map[string]string, body string) (status int, answer string) {
 	for try := range 3 {
-		status, answer = m.w.call(m.hit.action+try, "application "+m.run, &request{m.a.account, method, path, header, body})
+		status, answer = m.w.call(m.hit.action+try, m.who(), &request{m.a.account, method, path, header, body})
 		if lasting(status) || m.w.ctx.Err() != nil {
 			break
 		}
