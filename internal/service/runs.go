@@ -270,7 +270,9 @@ func (s *Service) AppendRun(ctx context.Context, owner job.Owner, id string, ste
 		numbers[stored[i].Job.ID] = stored[i].Job.Number
 	}
 	for i := range results {
-		results[i].Number = numbers[results[i].Message]
+		if !results[i].Duplicate {
+			results[i].Number = numbers[results[i].Message]
+		}
 	}
 	return results, nil
 }
@@ -312,6 +314,15 @@ func appendTo(m *store.RunSnapshot, id string, steps []RunStep, results []Append
 		return nil, err
 	}
 	c := &store.RunChanges{Changed: []*workflow.Run{run}, Steps: added, Settled: settled}
+	messages := map[workflow.Key]uuid.UUID{}
+	for _, s := range added {
+		messages[s.Key()] = s.Message
+	}
+	for i, s := range fresh { // those that are twice in the call, too
+		if results[i].Message == uuid.Nil {
+			results[i].Message = messages[s.Key()]
+		}
+	}
 	for _, s := range added {
 		i := index[s]
 		results[i] = Appended{Message: s.Message}

@@ -130,18 +130,47 @@ func (s *Service) allSteps(ctx context.Context, owner job.Owner, r *workflow.Run
 	}
 }
 
-// changedTemplate returns the template of a run for a new one. The id of the run is in
-// headers, also in those of the report of a failure.
+// changedTemplate returns the template of a run for a new one. The id of the run is in a
+// header, also of the report of a failure.
 func changedTemplate(r *workflow.Run, id string, changes rawjson.Fields) rawjson.Value {
-	text := strings.ReplaceAll(string(r.Template), string(rawjson.Quote(r.ID)), string(rawjson.Quote(id)))
+	inHeader := func(name string, v rawjson.Value) rawjson.Value {
+		if strings.EqualFold(name, workflow.RunHeader) && rawjson.Text(v) == r.ID {
+			return rawjson.Quote(id)
+		}
+		return v
+	}
+	inFields := func(name string, v rawjson.Value) rawjson.Value {
+		if name == "headers" {
+			return mapped(v, inHeader)
+		}
+		return v
+	}
 	var f rawjson.Fields
-	for _, m := range rawjson.Members(rawjson.Value(text)) {
+	for _, m := range rawjson.Members(r.Template) {
+		value := inFields(m.Name, m.Value)
+		if m.Name == "dialect" {
+			value = mapped(value, func(name string, v rawjson.Value) rawjson.Value {
+				if name == "failure_callback" {
+					return mapped(v, inFields)
+				}
+				return v
+			})
+		}
 		if rawjson.Get(changes.Object(), m.Name) == nil {
-			f.Add(m.Name, m.Value)
+			f.Add(m.Name, value)
 		}
 	}
 	for _, m := range changes {
 		f.Add(m.Name, m.Value)
+	}
+	return f.Object()
+}
+
+// mapped returns an object with each value as change returns it.
+func mapped(object rawjson.Value, change func(name string, v rawjson.Value) rawjson.Value) rawjson.Value {
+	var f rawjson.Fields
+	for _, m := range rawjson.Members(object) {
+		f.Add(m.Name, change(m.Name, m.Value))
 	}
 	return f.Object()
 }

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -50,13 +51,17 @@ func Start(r *Run, first *Step, live int) error {
 }
 
 // Append adds steps that are stored together to a run. Known are the records among those
-// with the same keys that are stored already. It returns the steps to store, with
-// their positions, and the keys of plans that are settled by them.
+// with the same keys that are stored already; of several steps with one key, the first
+// counts. It returns the steps to store, with their positions, and the keys of plans that
+// are settled by them.
 func Append(r *Run, steps []*Step, known map[Key]*Step) (added []*Step, settled []Key, err error) {
 	if !r.State.Live() {
 		return nil, nil, over(r)
 	}
-	floor := r.Rows
+	floor, known := r.Rows, maps.Clone(known)
+	if known == nil {
+		known = map[Key]*Step{}
+	}
 	for _, s := range steps {
 		if known[s.Key()] != nil || s.Kind != Result && known[Key{s.Run, Result, s.Number}] != nil {
 			continue
@@ -64,7 +69,7 @@ func Append(r *Run, steps []*Step, known map[Key]*Step) (added []*Step, settled 
 		if err := r.add(s); err != nil {
 			return nil, nil, err
 		}
-		added = append(added, s)
+		added, known[s.Key()] = append(added, s), s
 		switch {
 		case s.Kind == Plan:
 			r.Floor = max(r.Floor, floor)

@@ -56,6 +56,8 @@ func TestAppend(t *testing.T) {
 	}{
 		"sequential":           {[][]*Step{{step(Result, 1, 1)}, {step(Result, 2, 1)}}, 3, 0, 2, "[1][2]"},
 		"a duplicate":          {[][]*Step{{step(Result, 1, 1)}, {step(Result, 1, 1)}}, 2, 0, 1, "[1][]"},
+		"twice in a call":      {[][]*Step{{step(Result, 1, 1), step(Result, 1, 1)}}, 2, 0, 1, "[1]"},
+		"call and response":    {[][]*Step{{step(Call, 1, 1), step(Result, 1, 1)}}, 2, 0, 2, "[1 2]"},
 		"parallel":             {[][]*Step{{step(Plan, 1, 2), step(Plan, 2, 2)}, {step(Result, 2, 2)}}, 4, 0, 1, "[1 2][3]"},
 		"a call":               {[][]*Step{{step(Call, 1, 1)}, {step(Result, 1, 1)}}, 2, 0, 2, "[1][2]"},
 		"a wait":               {[][]*Step{{step(Wait, 1, 1)}}, 2, 1, 1, "[1]"},

@@ -47,6 +47,10 @@ const (
 // Stuck is the error of a run that has nothing under way.
 const Stuck = "the route responded without storing a step or ending the run: is it served by the workflow SDK, and is each step awaited?"
 
+// RunHeader is the header field with a run's id, in its messages and in the report of its
+// failure.
+const RunHeader = "Upstash-Workflow-Runid"
+
 // State is the state of a run.
 type State int
 

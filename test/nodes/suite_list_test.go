@@ -28,7 +28,7 @@ var onPostgreSQL = []struct {
 		"Race", "Apply_IfMatchOfAnOlderPlanIsRefused", "Apply_SimultaneousCallsFollowOneAnother", "Cancel_SeveralJobsRaceWithStart",
 		"Completion_RacesHaveOneOutcome", "Conditions_ManyAtOnceCreateOne", "Idempotency_SimultaneousCreatesStoreExactlyOne",
 		"LimitQuota_HoldsForConcurrentCreates", "QStash_TopicsKeepWhatIsAddedAtOnce",
-		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "ScheduleEdit_RaceWithFinish", "WebhookSequence_IsConsistentInARaceOfCancelAndStart",
+		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "Runs_TakeEachStepOnce", "ScheduleEdit_RaceWithFinish", "WebhookSequence_IsConsistentInARaceOfCancelAndStart",
 	}}, true},
 	{subjects{"kills between two statements, and what the next start finds", []string{
 		"DurabilityCrash", "After_AKillLosesNothing", "Apply_AKillAppliesAllOrNothing", "Batch_AKillStoresAllOrNothing",
@@ -57,7 +57,8 @@ var onPostgreSQL = []struct {
 		"AccountDeletion", "Lateness", "Story", "After_AChainStartsInOrder", "API_HealthzAndReadyzReportAServiceThatIsUp",
 		"Callback_IsRetriedAfter5SecondsWithTheSameID", "Conflict_ReplaceKeepsTheIdsAndAddsARevision", "Export_OfAWholeAccountCanBeApplied",
 		"Groups_RunBecomesItsJobs", "Limits_WaitingIsShown", "Operations_RescheduleToATimeOrSpread", "Outcome_ResponsesSteerTheirSchedule",
-		"QStash_MessageIsSentSignedAndReported", "Runs_AreListedShownAndCancelled", "ScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished", "ScheduleDisable_StopsRunsAndEnableKeepsTheGrid",
+		"QStash_MessageIsSentSignedAndReported", "Runs_AreListedShownAndCancelled", "Runs_ResumedOnesKeepTheirHeaders",
+		"ScheduleRun_EachIsAJobAndOneIsAlwaysUnfinished", "ScheduleDisable_StopsRunsAndEnableKeepsTheGrid",
 		"Then_BodiesGetTheSummary", "Webhook_SuccessfulAttemptSendsStartRequestResponseAndFinish",
 	}}, false},
 }

@@ -20,7 +20,7 @@ import (
 
 // The header fields of messages of workflow runs, beside those of all messages.
 const (
-	runIDHeader     = "Upstash-Workflow-Runid"
+	runIDHeader     = workflow.RunHeader
 	runInitHeader   = "Upstash-Workflow-Init"
 	runURLHeader    = "Upstash-Workflow-Url"
 	callTypeHeader  = "Upstash-Workflow-Calltype"
