@@ -63,7 +63,9 @@ func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 			return false
 		}
 	}
-	return ctx.Err() == nil && d.items.current(e)
+	// What comes before its first request, such as a read of the store, may have taken so
+	// long that another node makes the attempt.
+	return ctx.Err() == nil && d.items.current(e) && (e.sent.Load() || d.holdsLease(e))
 }
 
 const (

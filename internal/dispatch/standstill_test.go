@@ -173,6 +173,21 @@ func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	})
 }
 
+// A request is not sent if the lease of its claim ended before it left.
+func TestLeave_WithoutALeaseIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.dials(300 * time.Millisecond)
+		b.queue.add(ref(1, 1, 1, b.queue.Now()))
+		sleep(t.Context(), 50*time.Millisecond)
+		b.queue.with(func() { b.queue.leaseLapsed = true })
+		sleep(t.Context(), 500*time.Millisecond)
+		if fired := b.firings(); len(fired) != 0 || !slices.Equal(b.reasons(), []error{nil}) {
+			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
+		}
+	})
+}
+
 // A process that stands still again while the store answers asks once more.
 func TestStandstill_AnswersThatComeLateAreAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
