@@ -86,10 +86,13 @@ func order(ctx context.Context, db *sql.DB, where place, address string) error {
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`INSERT INTO orders (number) VALUES (%d)`, number)); err != nil {
 		return err
 	}
-	retries := 20
+	retries, backoff := 20, []client.Duration{} // the receiver is down for half of the time
+	for _, seconds := range []time.Duration{1, 1, 2, 4, 8, 15} {
+		backoff = append(backoff, client.In(seconds*time.Second))
+	}
 	_, err = outbox.Enqueue(ctx, tx, client.JobRequest{
 		URL: "http://" + address + "/hook?n=0", Method: "post", Body: map[string]int64{"number": number},
-		Retries: &retries, Backoff: []client.Duration{client.In(time.Second)}, Timeout: client.In(10 * time.Second),
+		Retries: &retries, Backoff: backoff, Timeout: client.In(10 * time.Second),
 	}, outbox.In(where.dialect()))
 	if err != nil || rand.N(5) == 0 {
 		return err // rolled back
