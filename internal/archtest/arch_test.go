@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"client/punctualtest":       {"client"},
 	"cmd/punctual":              {"internal/cli"},
 	"examples/nightly-report":   {"client", "client/receiver"},
+	"examples/shop":             {"client", "client/outbox", "client/receiver"},
 	"docs":                      {},
 	"internal/access":           {"internal/fault", "internal/identity"},
 	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store", "internal/workflow"},
