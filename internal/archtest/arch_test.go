@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"internal/crontab":          {"internal/rawjson"},
 	"internal/mailaddress":      {},
 	"internal/yamljson":         {},
-	"internal/dashboard":        {"internal/access", "internal/admission", "internal/alert/consent", "internal/audit", "internal/auth", "internal/broadcast", "internal/dashboard/assets", "internal/dashboard/ui", "internal/dashboard/view", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/jobquery", "internal/limit", "internal/naturaltime", "internal/notify", "internal/oidc", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/service", "internal/staticfile", "internal/stats", "internal/why", "internal/workflow"},
+	"internal/dashboard":        {"internal/access", "internal/admission", "internal/alert/consent", "internal/audit", "internal/auth", "internal/broadcast", "internal/crontab", "internal/dashboard/assets", "internal/dashboard/ui", "internal/dashboard/view", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/jobquery", "internal/limit", "internal/naturaltime", "internal/notify", "internal/oidc", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/service", "internal/staticfile", "internal/stats", "internal/why", "internal/workflow"},
 	"internal/dashboard/assets": {"internal/staticfile"},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson"},
 	"internal/dashboard/view":   {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/notify", "internal/rawjson", "internal/schedule", "internal/workflow"},

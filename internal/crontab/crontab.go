@@ -75,6 +75,7 @@ type parser struct {
 	system    bool
 	variables map[string]string
 	keys      map[string]int // how often each key was used
+	literal   bool           // nothing is evaluated
 }
 
 // assign sets a variable. Its value may be in quotes.

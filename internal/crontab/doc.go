@@ -6,6 +6,8 @@
 // ignored: the service keeps each response. Every other line is returned with
 // the reason why it can't be converted.
 //
+// [Request] reads one command, as people paste it, and returns the fields of a job.
+//
 // The package reads text and calls nothing. It evaluates variables that the
 // crontab sets and quotes as a POSIX shell does, but runs no command.
 package crontab

@@ -82,6 +82,11 @@ func (p *parser) simpleWords(command string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.literal {
+		if err := onlyLiteral(call); err != nil {
+			return nil, err
+		}
+	}
 	words, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(p.variable), NoUnset: true}, call.Args...)
 	var unset expand.UnsetParameterError
 	var substituted expand.UnexpectedCommandError

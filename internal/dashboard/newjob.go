@@ -1,12 +1,15 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/edge"
@@ -83,9 +86,42 @@ func (s *Server) previewJob(c *call) error {
 	return c.render(http.StatusOK, view.PreviewPart(f.page()))
 }
 
+// pasteCommand shows the form with the request of a curl command.
+func (s *Server) pasteCommand(c *call) error {
+	command := c.r.PostForm.Get("curl")
+	f := newJobForm(c, emptyForm(), false)
+	if zone := c.r.PostForm.Get("zone"); zone != "" && len(zone) <= 64 {
+		f.Values.Set("zone", zone)
+	}
+	members, err := crontab.Request(command)
+	for _, m := range members {
+		field := job.FieldNamed(m.Name)
+		if m.Name == "method" {
+			m.Value = rawjson.Quote(strings.ToLower(rawjson.Text(m.Value)))
+			if method := rawjson.Text(m.Value); !slices.Contains(field.Form.Choices, method) {
+				err = errors.New("uses the method " + ui.Shorten(method, 40) + "; jobs have " + strings.Join(field.Form.Choices, ", "))
+			}
+		}
+		if field != nil && err == nil {
+			f.fill(field, m.Value)
+		}
+	}
+	f.read(s.Service.Now())
+	if err != nil {
+		f.Command, _ = ui.Clip(command, crontab.MaxCommand)
+		f.CommandProblem = err.Error()
+		return c.render(http.StatusUnprocessableEntity, view.NewJobPage(f.page()))
+	}
+	s.check(c, f)
+	return c.render(http.StatusOK, view.NewJobPage(f.page()))
+}
+
 // createJob creates the job, or shows the form again: with its problems, with its
 // preview, or as JSON.
 func (s *Server) createJob(c *call) error {
+	if c.r.PostForm.Get("go") == "curl" {
+		return s.pasteCommand(c)
+	}
 	f, err := s.readJobForm(c)
 	if err != nil {
 		return err

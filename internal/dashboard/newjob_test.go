@@ -138,3 +138,19 @@ func TestHeaderLines_ReadBack(t *testing.T) {
 		t.Errorf("read back as %s", got)
 	}
 }
+
+func TestNewJob_PastedCommandsFillTheForm(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	paste := func(command string) *result {
+		return b.post("/jobs", "go", "curl", "zone", "Europe/Berlin", "curl", command)
+	}
+	page := b.want(paste(`curl -u ann:secret https://example.com/hook --json '{"a":1}' -X PATCH -m 5`), 200, `value="https://example.com/hook"`)
+	for _, want := range []string{`<option value="patch" selected`, "authorization: Basic YW5uOnNlY3JldA==", "&#34;a&#34;: 1", `value="Europe/Berlin"`} {
+		b.want(page, 200, want)
+	}
+	b.want(paste("curl -X PURGE https://example.com"), 422, "Command uses the method purge; jobs have ")
+	b.want(paste("curl https://example.com?a=1&b=2"), 422, "has an &amp; outside quotes")
+	b.want(paste(strings.Repeat("x", 100_000)), 422, "has more than 32 KiB")
+	b.want(b.get("/jobs"), 200, "No jobs yet")
+}

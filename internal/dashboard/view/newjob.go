@@ -14,11 +14,13 @@ import (
 // NewJob is the form for a new job. Its inputs and labels derive from the table of
 // fields in package job.
 type NewJob struct {
-	Values    url.Values        // the text of each input
-	AsJSON    bool              // the whole request is one text, in the input "json"
-	Problems  map[string]string // by input; each completes "LABEL …"
-	Checked   bool              // the form was sent, so problems are shown
-	Switching bool              // the form was to be turned into JSON
+	// Command is a curl command that can't be read for the reason CommandProblem.
+	Command, CommandProblem string
+	Values                  url.Values        // the text of each input
+	AsJSON                  bool              // the whole request is one text, in the input "json"
+	Problems                map[string]string // by input; each completes "LABEL …"
+	Checked                 bool              // the form was sent, so problems are shown
+	Switching               bool              // the form was to be turned into JSON
 	// Sentences are all problems, for the summary above the form.
 	Sentences []string
 	AtOnce    bool     // the request has no time
