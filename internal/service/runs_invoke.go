@@ -113,17 +113,20 @@ func invokeResult(wait *workflow.Step, run *workflow.Run, body []byte, failed bo
 const untoldPage = 100
 
 // TellInvokers tells runs of the ends of those that they have invoked, as far as that was
-// not done at once. It returns the errors of those that could not be told; the others are
-// told. ownerOf returns an account.
+// not done at once. It returns the error of one that could not be told; the others are
+// told, but for those of an account that may store nothing more at the moment. ownerOf
+// returns an account.
 func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context, int64) (job.Owner, error)) (err error) {
-	account, id := int64(0), ""
+	account, id, full := int64(0), "", int64(0)
 	for ctx.Err() == nil {
 		page, failed := s.Store.RunsUntold(ctx, account, id, untoldPage)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
 		for _, listed := range page {
-			account, id = listed.Account, listed.ID
+			if account, id = listed.Account, listed.ID; account == full {
+				continue // each of its runs would cost several reads for nothing
+			}
 			failed := fault.Guard(func() error {
 				owner, err := ownerOf(ctx, listed.Account)
 				if err != nil {
@@ -137,6 +140,9 @@ func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context
 			})
 			if failed != nil {
 				err = failed // one is enough for the log
+			}
+			if code := fault.CodeOf(failed); failed != nil && (code == fault.TooMany || code == fault.Forbidden) {
+				full = account
 			}
 		}
 		if len(page) < untoldPage {
