@@ -34,7 +34,11 @@ func (e *Error) Error() string {
 	if e.Word == "" {
 		return "The query " + e.Detail + "."
 	}
-	return "“" + shorten(e.Word) + "” " + e.Detail + "."
+	sentence := "“" + shorten(e.Word) + "” " + e.Detail
+	if strings.HasSuffix(sentence, "?") {
+		return sentence
+	}
+	return sentence + "."
 }
 
 // states are the words that select a state, beside the names that the filter knows.

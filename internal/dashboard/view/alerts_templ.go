@@ -552,11 +552,11 @@ func alertForm(d *Alerts) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(with(d.input("after", "Failures in a row", "#/after", ""), func(i *ui.Input) { i.Placeholder = "1" }), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(with(d.input("after", "Failures in a row", "#/after", "How many runs fail before it reports."), func(i *ui.Input) { i.Placeholder = "1" }), templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(with(d.input("late_by", "Late after", "#/late_by", ""), func(i *ui.Input) { i.Placeholder = "1 minute" }), nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(with(d.input("late_by", "Late after", "#/late_by", "With a unit: 30 seconds, 5 minutes."), func(i *ui.Input) { i.Placeholder = "1 minute" }), nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
