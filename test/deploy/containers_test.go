@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,6 +26,7 @@ func TestSettings_ExistAndAreAccepted(t *testing.T) {
 	files := []string{
 		"systemd/punctual.service", "debian/punctual.env", "container/Dockerfile", "compose/compose.yaml", "caddy/Caddyfile",
 		"kubernetes/configuration.yaml", "kubernetes/deployment.yaml", "fly/fly.toml", "render/render.yaml",
+		"helm/punctual/values.yaml", "helm/punctual/templates/configuration.yaml", "helm/punctual/templates/deployment.yaml",
 	}
 	for _, file := range files {
 		for _, name := range setting.FindAllString(read(t, file), -1) {
@@ -39,7 +41,7 @@ func TestSettings_ExistAndAreAccepted(t *testing.T) {
 // serves it elsewhere.
 func TestMetrics_AreNotPublic(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"compose/compose.yaml", "kubernetes/configuration.yaml", "fly/fly.toml", "render/render.yaml"} {
+	for _, file := range []string{"compose/compose.yaml", "kubernetes/configuration.yaml", "helm/punctual/templates/configuration.yaml", "fly/fly.toml", "render/render.yaml"} {
 		if !strings.Contains(read(t, file), "PUNCTUAL_METRICS_LISTEN") {
 			t.Errorf("%s leaves /metrics on the public listener", file)
 		}
@@ -125,6 +127,9 @@ type composeService struct {
 	Logging         any
 	Volumes, Ports  []string
 	Healthcheck     any
+	Init            bool
+	Entrypoint      []string
+	Command         []string
 }
 
 func TestCompose_RunsTwoNodesBehindAProxy(t *testing.T) {
@@ -166,8 +171,17 @@ func TestCompose_RunsTwoNodesBehindAProxy(t *testing.T) {
 	if ports := c.Services["database"].Ports; len(ports) > 0 || !c.Networks["inside"].Internal {
 		t.Error("the database can be reached from outside")
 	}
+	backup := c.Services["backup"]
+	if !slices.Contains(backup.Volumes, "backups:/backups") || !strings.Contains(strings.Join(backup.Command, ""), "pg_dump") {
+		t.Errorf("no backups are made: %+v", backup)
+	}
+	for _, command := range backup.Command {
+		if out, err := exec.Command("sh", "-n", "-c", strings.ReplaceAll(command, "$$", "$")).CombinedOutput(); err != nil {
+			t.Errorf("the backup's command is no shell: %v\n%s", err, out)
+		}
+	}
 	for name, s := range c.Services {
-		if s.Image == "" || s.Restart != "unless-stopped" {
+		if s.Image == "" || s.Restart != "unless-stopped" || s.MemLimit == "" {
 			t.Errorf("%s: %+v", name, s)
 		}
 		for _, secret := range s.Secrets {

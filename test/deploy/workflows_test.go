@@ -176,7 +176,7 @@ func TestImages_ArePinned(t *testing.T) {
 			}
 		}
 	}
-	if found != 3 {
-		t.Errorf("found %d images of others, want 3", found)
+	if found != 4 {
+		t.Errorf("found %d images of others, want 4", found)
 	}
 }

@@ -1,4 +1,4 @@
-// Package manifests checks deploy/kubernetes against the types of Kubernetes. It is in
+// Package manifests checks deploy/kubernetes and deploy/helm against the types of Kubernetes. It is in
 // this module because those types are large; `make lint` runs it.
 package manifests
 
@@ -24,6 +24,7 @@ var kinds = map[v1.TypeMeta]func() any{
 	{APIVersion: "v1", Kind: "Service"}:                         func() any { return new(core.Service) },
 	{APIVersion: "apps/v1", Kind: "Deployment"}:                 func() any { return new(apps.Deployment) },
 	{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}:      func() any { return new(policy.PodDisruptionBudget) },
+	{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}:       func() any { return new(networking.Ingress) },
 	{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}: func() any { return new(networking.NetworkPolicy) },
 }
 
@@ -33,26 +34,12 @@ func TestManifests_AreOfTheirTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var found []any
-	for _, file := range files {
-		if filepath.Base(file) == "kustomization.yaml" {
+	for _, name := range files {
+		if filepath.Base(name) == "kustomization.yaml" {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, document := range bytes.Split(text, []byte("\n---\n")) {
-			var meta v1.TypeMeta
-			if err := yaml.Unmarshal(document, &meta); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			if kinds[meta] == nil {
-				t.Fatalf("%s: unknown kind %+v", file, meta)
-			}
-			into := kinds[meta]()
-			if err := yaml.UnmarshalStrict(document, into); err != nil {
-				t.Errorf("%s: %v", file, err)
-			}
+		for _, document := range bytes.Split(file(t, name), []byte("\n---\n")) {
+			_, into := decode(t, name, document)
 			found = append(found, into)
 		}
 	}
@@ -72,11 +59,41 @@ func TestManifests_AreOfTheirTypes(t *testing.T) {
 				t.Errorf("the service %s selects %v", o.Name, o.Spec.Selector)
 			}
 		case *networking.NetworkPolicy:
-			if len(o.Spec.Ingress) != 2 || len(o.Spec.Egress) != 3 || len(o.Spec.PolicyTypes) != 2 {
+			if len(o.Spec.Ingress) != 2 || len(o.Spec.Egress) != 4 || len(o.Spec.PolicyTypes) != 2 {
 				t.Errorf("the network policy is %+v", o.Spec)
 			}
 		}
 	}
+}
+
+// file returns the text of a file.
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// decode decodes a document strictly, and returns its kind and name.
+func decode(t *testing.T, name string, document []byte) (key string, into any) {
+	t.Helper()
+	var meta struct {
+		v1.TypeMeta
+		Metadata struct{ Name string }
+	}
+	if err := yaml.Unmarshal(document, &meta); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, document)
+	}
+	if kinds[meta.TypeMeta] == nil {
+		t.Fatalf("%s: unknown kind %+v", name, meta)
+	}
+	into = kinds[meta.TypeMeta]()
+	if err := yaml.UnmarshalStrict(document, into); err != nil {
+		t.Errorf("%s: %v\n%s", name, err, document)
+	}
+	return meta.Kind + " " + meta.Metadata.Name, into
 }
 
 // deployment checks what the types leave open.
