@@ -121,6 +121,7 @@ type goPackage struct {
 func packages(t *testing.T) []goPackage {
 	t.Helper()
 	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,GoFiles", module+"/...")
+	command.Env = append(os.Environ(), "GOWORK=off") // the packages of this module only
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {
