@@ -79,7 +79,8 @@ func takePostgres(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, 
 	var err error
 	if before := s.snapshot; before != nil {
 		late, more, err = s.selectRows(ctx, tx, want, maxBytes,
-			`seq <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`, s.seq, before.running, before.bound)
+			// seq + 0: by the index of seq, all rows that were deleted would be visited.
+			`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`, s.seq, before.running, before.bound)
 		if err != nil || more || sizeOf(late) > maxBytes-minFresh {
 			return late, err // they come first, and the snapshot is needed for the others
 		}
