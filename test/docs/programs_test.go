@@ -18,18 +18,20 @@ import (
 // elsewhere says how blocks of programs and settings are tested that TestPrograms_InGoCompile
 // does not compile, or why they are not: by page and language, for all blocks of it.
 var elsewhere = map[string]string{
-	"quickstart.md ts":          "clients/typescript runs it",
-	"quickstart.md python":      "TestExamples_InPythonRun runs it",
-	"clients-typescript.md ts":  "clients/typescript compiles it and runs it",
-	"clients-python.md python":  "clients/python runs it",
-	"from-bullmq.md ts":         "clients/typescript runs it",
-	"workflows.md ts":           "parts of a program with another service's library, whose steps test/clients runs",
-	"concepts.md js":            "TestVerifiers_AgreeWithTheService runs it",
-	"concepts.md python":        "TestVerifiers_AgreeWithTheService runs it",
-	"files.md yaml":             "TestPrograms_DocumentIsApplied applies it",
-	"high-availability.md yaml": "settings of Patroni, another program",
-	"local-development.md yaml": "a workflow of GitHub",
-	"self-hosting.md yaml":      "settings of Litestream, another program",
+	"quickstart.md ts":            "clients/typescript runs it",
+	"quickstart.md python":        "TestExamples_InPythonRun runs it",
+	"clients-typescript.md ts":    "clients/typescript compiles it and runs it",
+	"clients-python.md python":    "clients/python runs it",
+	"from-bullmq.md ts":           "clients/typescript runs it",
+	"workflows.md ts":             "parts of a program with another service's library, whose steps test/clients runs",
+	"concepts.md js":              "TestVerifiers_AgreeWithTheService runs it",
+	"concepts.md python":          "TestVerifiers_AgreeWithTheService runs it",
+	"files.md yaml":               "TestPrograms_DocumentIsApplied applies it",
+	"high-availability.md yaml":   "settings of Patroni, another program",
+	"local-development.md ts":     "clients/typescript runs nearly the same program as a test",
+	"local-development.md python": "clients/python runs nearly the same program as a test",
+	"local-development.md yaml":   "a workflow of GitHub",
+	"self-hosting.md yaml":        "settings of Litestream, another program",
 }
 
 // pages returns the README and the guides but for the reference of commands, which is
