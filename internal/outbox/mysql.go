@@ -79,7 +79,7 @@ func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, err
 	if sweeps {
 		low = 0
 	}
-	rows, _, err := s.selectRows(ctx, tx, want, maxBytes, `seq > ?`, max(low, 0))
+	rows, _, err := s.selectRows(ctx, tx, want, maxBytes, "seq", `seq > ?`, max(low, 0))
 	if err != nil {
 		return nil, err
 	}

@@ -280,12 +280,10 @@ func numbers(rows []row) string {
 }
 
 // selectRows returns up to limit rows that match a condition, in order, as far as they
-// fit into so many bytes, and at least one. more reports whether there may be others.
-func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, where string, args ...any) (rows []row, more bool, err error) {
-	query := `SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
-		SELECT seq, ` + s.columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY seq LIMIT ` + strconv.Itoa(limit) + `) r) t
-		WHERE total <= ` + strconv.Itoa(bytes) + ` OR total = size ORDER BY seq`
-	found, err := tx.QueryContext(ctx, s.bind(query), args...)
+// fit into so many bytes, and at least one. by is the order, seq or what sorts like it.
+// more reports whether there may be others.
+func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, by, where string, args ...any) (rows []row, more bool, err error) {
+	found, err := tx.QueryContext(ctx, s.bind(s.rowsQuery(limit, bytes, by, where)), args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
 	}
@@ -304,6 +302,13 @@ func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, w
 		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
 	}
 	return rows, all == limit || all > len(rows), nil
+}
+
+// rowsQuery returns the query of selectRows.
+func (s *source) rowsQuery(limit, bytes int, by, where string) string {
+	return `SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
+		SELECT seq, ` + s.columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY ` + by + ` LIMIT ` + strconv.Itoa(limit) + `) r) t
+		WHERE total <= ` + strconv.Itoa(bytes) + ` OR total = size ORDER BY seq`
 }
 
 // counted is up to how many rows are counted.

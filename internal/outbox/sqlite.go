@@ -16,7 +16,7 @@ var sqliteDialect = dialect{
 	bind:    func(query string) string { return query },
 	// One transaction writes at a time, so numbers are in the order of the commits.
 	take: func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error) {
-		rows, _, err := s.selectRows(ctx, tx, want, maxBytes, `seq > 0`)
+		rows, _, err := s.selectRows(ctx, tx, want, maxBytes, "seq", `seq > 0`)
 		return rows, err
 	},
 	again: func(err error) bool {
