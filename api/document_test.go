@@ -87,7 +87,10 @@ func TestOperationsAreNamedOnceAndDescribed(t *testing.T) {
 		ids[op.OperationID] = where
 	})
 	for _, id := range []string{
-		"createJob", "listJobs", "countJobs", "followEvents", "exportLogs", "previewJob", "editSchedule", "getState", "putState", "deleteState", "cancelJobs", "editJob", "getJobDetails", "listJobRevisions", "putSchedule", "runSchedule", "getScheduleDetails", "listScheduleRevisions", "runJob", "rerunJob", "getJob", "cancelJob", "listSchedules", "getSchedule", "disableSchedule", "enableSchedule",
+		"createJob", "listJobs", "countJobs", "followEvents", "exportLogs", "previewJob", "editSchedule", "getState", "putState",
+		"deleteState", "cancelJobs", "editJob", "getJobDetails", "listJobRevisions", "putSchedule", "runSchedule", "getScheduleDetails",
+		"listScheduleRevisions", "runJob", "rerunJob", "getJob", "cancelJob", "listSchedules", "getSchedule", "disableSchedule",
+		"enableSchedule",
 		"deleteSchedule", "listLogs", "getLog", "broadcast", "ping", "echo", "getHealth", "getReadiness", "getMetrics",
 		"getOpenAPI", "getReference", "receiveCallback", "onJobStarted", "onJobRequest", "onJobResponse", "onJobError", "onJobFinished",
 	} {
@@ -115,7 +118,9 @@ func TestEveryCallThatNeedsAKeySaysSo(t *testing.T) {
 			if strings.HasPrefix(path, "/.well-known/") {
 				continue // 404 without an issuer
 			}
-			if named := strings.Contains(path, "{") && op.OperationID != "putHeaderSecret" && op.OperationID != "putAlert" && op.OperationID != "putLimit" && op.OperationID != "putGroup" || op.OperationID == "cancelJobs"; named != (op.Responses.Value("404") != nil) {
+			if named := strings.Contains(path, "{") && op.OperationID != "putHeaderSecret" && op.OperationID != "putAlert" &&
+				op.OperationID != "putLimit" && op.OperationID != "putGroup" ||
+				op.OperationID == "cancelJobs"; named != (op.Responses.Value("404") != nil) {
 				t.Errorf("%s %s: 404 goes with an id in the path", method, path)
 			}
 		}

@@ -70,7 +70,8 @@ func TestLists_DocumentTheirFilters(t *testing.T) {
 	doc := load(t)
 	others := []string{"mask", "q", "include", "limit", "offset", "order_by", "cursor"}
 	for path, list := range map[string]job.Lists{
-		"/api/jobs": job.OfJobs, "/api/jobs/counts": job.OfJobs, "/api/schedules": job.OfSchedules, "/api/logs": job.OfLogs, "/api/logs/export": job.OfLogs,
+		"/api/jobs": job.OfJobs, "/api/jobs/counts": job.OfJobs, "/api/schedules": job.OfSchedules, "/api/logs": job.OfLogs,
+		"/api/logs/export": job.OfLogs,
 	} {
 		var documented []string
 		for _, p := range doc.Paths.Value(path).Get.Parameters {

@@ -37,7 +37,8 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"$PUNCTUAL_API_KEY", "has_confict", "job.finished", "worker.state.rejected", "application/x-www-form-urlencoded", "$previous"} {
+	for _, want := range []string{"$PUNCTUAL_API_KEY", "has_confict", "job.finished", "worker.state.rejected",
+		"application/x-www-form-urlencoded", "$previous"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
@@ -69,7 +70,8 @@ func TestReferenceStandsAlone(t *testing.T) {
 	if len(page) > 640<<10 {
 		t.Errorf("the page has %d bytes, want at most 640 KiB", len(page))
 	}
-	for _, banned := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "@import", "url(", " style=", " src=", " onclick"} {
+	for _, banned := range []string{"<script", "<link rel=\"stylesheet", "<img", "<iframe", "@import", "url(", " style=", " src=",
+		" onclick"} {
 		if strings.Contains(page, banned) {
 			t.Errorf("the page has %q", banned)
 		}

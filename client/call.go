@@ -97,7 +97,8 @@ const longestRefusedWait = 2 * time.Second
 // retries reports whether a call that has failed so many times before is to be
 // repeated, if it can be.
 func (c *Client) retries(attempt int, start time.Time, err error) bool {
-	return attempt < c.config.MaxRetries || c.config.MaxRetries >= 0 && errors.Is(err, syscall.ECONNREFUSED) && time.Since(start) < c.config.RefusedFor
+	return attempt < c.config.MaxRetries || c.config.MaxRetries >= 0 && errors.Is(err, syscall.ECONNREFUSED) &&
+		time.Since(start) < c.config.RefusedFor
 }
 
 // backoff returns the wait before a retry, between half and all of its step.

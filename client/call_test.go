@@ -88,7 +88,8 @@ func TestCreateJob_RepeatsWithOneRequestID(t *testing.T) {
 		if e.at[1] < 3*time.Second || e.at[1] > 4*time.Second {
 			t.Errorf("the first retry came after %s", e.at[1])
 		}
-		if got := e.requests[0]; got.URL.String() != "https://punctual.example/base/api/jobs" || got.Header.Get("Authorization") != "Bearer sk_x" {
+		if got := e.requests[0]; got.URL.String() != "https://punctual.example/base/api/jobs" ||
+			got.Header.Get("Authorization") != "Bearer sk_x" {
 			t.Errorf("called %s with %v", got.URL, got.Header)
 		}
 	})
@@ -109,7 +110,8 @@ func TestRerunJob_RepeatsWithOneKey(t *testing.T) {
 			{"with a key, without automatic ones", []IdempotencyKey{"mine"}, true, "mine", 3, true},
 			{"without any key", nil, true, "", 1, false},
 		} {
-			c, e := testClient(t, func(config *Config) { config.NoAutomaticKeys = x.none }, respond(503, ""), fail(io.ErrUnexpectedEOF), respond(200, created))
+			c, e := testClient(t, func(config *Config) { config.NoAutomaticKeys = x.none }, respond(503, ""), fail(io.ErrUnexpectedEOF),
+				respond(200, created))
 			record, err := c.RerunJob(t.Context(), ID("a"), nil, x.keys...)
 			if (err == nil) != (x.requests == 3) || err == nil && record.Job.HasConflict != x.conflict {
 				t.Errorf("%s: %+v, %v", x.name, record, err)
@@ -119,7 +121,8 @@ func TestRerunJob_RepeatsWithOneKey(t *testing.T) {
 			}
 			first := e.requests[0].Header.Get("Idempotency-Key")
 			for i, r := range e.requests {
-				if got := r.Header.Get("Idempotency-Key"); got != first || !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
+				if got := r.Header.Get("Idempotency-Key"); got != first || !strings.HasPrefix(got, x.want) ||
+					(got == "") != (x.want == "") {
 					t.Errorf("%s: request %d has the key %q, the first %q", x.name, i, got, first)
 				}
 			}
@@ -196,7 +199,8 @@ func TestCalls_AreRetriedWhenThatIsSafe(t *testing.T) {
 
 func TestCalls_WaitForTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, e := testClient(t, nil, respond(200, "{}", "RateLimit", `"account";r=0;t=2`), respond(200, "{}", "RateLimit", `"account";r=9;t=1`))
+		c, e := testClient(t, nil, respond(200, "{}", "RateLimit", `"account";r=0;t=2`),
+			respond(200, "{}", "RateLimit", `"account";r=9;t=1`))
 		for range 3 {
 			if err := c.Ping(t.Context()); err != nil {
 				t.Fatal(err)
@@ -215,7 +219,8 @@ func TestCalls_EndWithTheirContext(t *testing.T) {
 		c, _ := testClient(t, nil, respond(503, "", "Retry-After", "30"))
 		began := time.Now()
 		var problem *Problem
-		if err := c.Ping(ctx); !errors.As(err, &problem) || problem.RetryAfter != 30*time.Second || !errors.Is(err, context.DeadlineExceeded) {
+		if err := c.Ping(ctx); !errors.As(err, &problem) || problem.RetryAfter != 30*time.Second ||
+			!errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the error is %v", err)
 		}
 		if took := time.Since(began); took != time.Second {
@@ -231,7 +236,8 @@ func TestProblem_SaysWhatIsWrong(t *testing.T) {
 	if !errors.As(err, &problem) {
 		t.Fatalf("the error is %v", err)
 	}
-	if problem.Status != 422 || problem.Code != "unprocessable_content" || problem.Detail != "url must use https" || problem.Pointer() != "#/url" || problem.RequestID != "r1" {
+	if problem.Status != 422 || problem.Code != "unprocessable_content" || problem.Detail != "url must use https" ||
+		problem.Pointer() != "#/url" || problem.RequestID != "r1" {
 		t.Errorf("the problem is %+v", problem)
 	}
 	if err.Error() != "punctual: 422 Unprocessable Content: url must use https" {
@@ -281,7 +287,8 @@ func TestLists_FollowTheLinkToTheEnd(t *testing.T) {
 }
 
 func TestLists_KeepTheKeyWithTheService(t *testing.T) {
-	c, e := testClient(t, nil, respond(200, `{"data": []}`, "Link", `<https://elsewhere.example/api/schedules?cursor=x>; rel=next`), respond(200, `{"data": []}`))
+	c, e := testClient(t, nil, respond(200, `{"data": []}`, "Link", `<https://elsewhere.example/api/schedules?cursor=x>; rel=next`),
+		respond(200, `{"data": []}`))
 	for _, err := range c.ListSchedules(t.Context(), ScheduleFilter{}) {
 		t.Errorf("an item, or %v", err)
 	}
@@ -371,9 +378,11 @@ func TestCalls_OutlastARestart(t *testing.T) {
 }
 
 func TestProblem_SaysEachThingOnce(t *testing.T) {
-	p := &Problem{Status: 422, Title: "Unprocessable Content", Detail: "url is required; retries must be a whole number", Errors: []ProblemEntry{
-		{Pointer: "#/url", Detail: "is required"}, {Pointer: "#/retries", Detail: "must be a whole number"}, {Pointer: "#/name", Detail: "is too long"},
-	}}
+	p := &Problem{Status: 422, Title: "Unprocessable Content", Detail: "url is required; retries must be a whole number",
+		Errors: []ProblemEntry{
+			{Pointer: "#/url", Detail: "is required"}, {Pointer: "#/retries", Detail: "must be a whole number"},
+			{Pointer: "#/name", Detail: "is too long"},
+		}}
 	if got, want := p.Error(), "punctual: 422 Unprocessable Content: url is required; retries must be a whole number; #/name is too long"; got != want {
 		t.Errorf("got %q", got)
 	}

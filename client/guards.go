@@ -47,7 +47,8 @@ func (c *Client) PutLimit(ctx context.Context, limit Limit, conditions ...Condit
 		Ordered  bool   `json:"ordered"`
 		Paused   bool   `json:"paused"`
 	}{limit.Rate, limit.Parallel, limit.Ordered, limit.Paused}
-	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body, header: condition(conditions)})
+	return fetch[Limit](ctx, c, call{method: http.MethodPut, path: "/api/limits" + element(limit.Key), body: body,
+		header: condition(conditions)})
 }
 
 // ListLimits iterates over limits.
@@ -119,7 +120,8 @@ type AlertTestResult struct {
 
 // PutAlert creates or replaces an alert.
 func (c *Client) PutAlert(ctx context.Context, name string, request AlertRequest, conditions ...Condition) (*Alert, error) {
-	return fetch[Alert](ctx, c, call{method: http.MethodPut, path: "/api/alerts" + element(name), body: request, header: condition(conditions)})
+	return fetch[Alert](ctx, c, call{method: http.MethodPut, path: "/api/alerts" + element(name), body: request,
+		header: condition(conditions)})
 }
 
 // ListAlerts iterates over alerts.
@@ -177,7 +179,8 @@ type HeaderSecret struct {
 
 // PutHeaderSecret creates or replaces a secret for headers.
 func (c *Client) PutHeaderSecret(ctx context.Context, name string, secret NewHeaderSecret, conditions ...Condition) (*HeaderSecret, error) {
-	return fetch[HeaderSecret](ctx, c, call{method: http.MethodPut, path: "/api/secrets" + element(name), body: secret, header: condition(conditions)})
+	return fetch[HeaderSecret](ctx, c, call{method: http.MethodPut, path: "/api/secrets" + element(name), body: secret,
+		header: condition(conditions)})
 }
 
 // ListHeaderSecrets iterates over secrets for headers.

@@ -280,7 +280,8 @@ type IdempotencyKey string
 
 // CancelJob cancels a job. A final job stays as it is.
 func (c *Client) CancelJob(ctx context.Context, job Ref, conditions ...Condition) (*JobRecord, error) {
-	return fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs" + element(job) + "/cancel", header: condition(conditions)})
+	return fetch[JobRecord](ctx, c, call{method: http.MethodPost, path: "/api/jobs" + element(job) + "/cancel",
+		header: condition(conditions)})
 }
 
 // act makes a POST that answers with a job.

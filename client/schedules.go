@@ -89,13 +89,15 @@ func (c *Client) GetSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord
 // PutSchedule makes a schedule what the request says, and reports whether it was
 // created. Fields that the request doesn't have go back to their defaults. Only a
 // Key creates one; the request has no IdempotencyKey.
-func (c *Client) PutSchedule(ctx context.Context, schedule Ref, request JobRequest, conditions ...Condition) (record *ScheduleRecord, created bool, err error) {
+func (c *Client) PutSchedule(ctx context.Context, schedule Ref, request JobRequest,
+	conditions ...Condition) (record *ScheduleRecord, created bool, err error) {
 	return c.schedule(ctx, call{method: http.MethodPut, path: schedulePath(schedule), body: request, header: condition(conditions)})
 }
 
 // EditSchedule changes a schedule and its pending run.
 func (c *Client) EditSchedule(ctx context.Context, schedule Ref, edit Edit, conditions ...Condition) (*ScheduleRecord, error) {
-	record, _, err := c.schedule(ctx, call{method: http.MethodPatch, path: schedulePath(schedule), body: edit, header: condition(conditions)})
+	record, _, err := c.schedule(ctx, call{method: http.MethodPatch, path: schedulePath(schedule), body: edit,
+		header: condition(conditions)})
 	return record, err
 }
 
@@ -107,20 +109,23 @@ func (c *Client) DeleteSchedule(ctx context.Context, schedule Ref, conditions ..
 
 // EnableSchedule makes a schedule run again.
 func (c *Client) EnableSchedule(ctx context.Context, schedule Ref, conditions ...Condition) (*ScheduleRecord, error) {
-	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/enable", header: condition(conditions)})
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/enable",
+		header: condition(conditions)})
 	return record, err
 }
 
 // DisableSchedule cancels the pending run; no further one follows.
 func (c *Client) DisableSchedule(ctx context.Context, schedule Ref, conditions ...Condition) (*ScheduleRecord, error) {
-	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable", header: condition(conditions)})
+	record, _, err := c.schedule(ctx, call{method: http.MethodPost, path: schedulePath(schedule) + "/disable",
+		header: condition(conditions)})
 	return record, err
 }
 
 // MuteSchedule keeps alerts from sending the schedule's failures. The schedule goes on
 // running. With UntilRecovered it fails with status 409 unless the schedule is failing.
 func (c *Client) MuteSchedule(ctx context.Context, schedule Ref, mute NewMute, conditions ...Condition) (*Mute, error) {
-	return fetch[Mute](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/mute", body: mute, header: condition(conditions)})
+	return fetch[Mute](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/mute", body: mute,
+		header: condition(conditions)})
 }
 
 // UnmuteSchedule ends the mute of a schedule, if it has one.
@@ -154,7 +159,8 @@ func (c *Client) GetState(ctx context.Context, schedule Ref) (*State, error) {
 // PutState replaces a schedule's $state with a value that encodes as an object of at
 // most 64 KiB.
 func (c *Client) PutState(ctx context.Context, schedule Ref, state any, conditions ...Condition) (*State, error) {
-	return fetch[State](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/state", body: state, header: condition(conditions)})
+	return fetch[State](ctx, c, call{method: http.MethodPut, path: schedulePath(schedule) + "/state", body: state,
+		header: condition(conditions)})
 }
 
 // DeleteState forgets a schedule's $state and $previous.

@@ -93,7 +93,8 @@ func (v *TokenVerifier) Verify(ctx context.Context, token string) (Claims, error
 		Audience string `json:"aud"`
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
-	if err != nil || len(signature) != 64 || decodePart(parts[0], &head) != nil || decodePart(parts[1], &body) != nil || head.Algorithm != "ES256" {
+	if err != nil || len(signature) != 64 || decodePart(parts[0], &head) != nil || decodePart(parts[1], &body) != nil ||
+		head.Algorithm != "ES256" {
 		return Claims{}, ErrToken
 	}
 	key, err := v.key(ctx, head.KeyID)
@@ -105,7 +106,8 @@ func (v *TokenVerifier) Verify(ctx context.Context, token string) (Claims, error
 		return Claims{}, ErrToken
 	}
 	now := v.now()
-	if body.Issuer != v.Issuer || body.Audience != v.Audience || now.After(time.Unix(body.Expires, 0).Add(tokenLeeway)) || now.Before(time.Unix(body.IssuedAt, 0).Add(-tokenLeeway)) {
+	if body.Issuer != v.Issuer || body.Audience != v.Audience || now.After(time.Unix(body.Expires, 0).Add(tokenLeeway)) ||
+		now.Before(time.Unix(body.IssuedAt, 0).Add(-tokenLeeway)) {
 		return Claims{}, ErrToken
 	}
 	return body.Claims, nil

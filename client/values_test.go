@@ -11,7 +11,8 @@ import (
 
 func TestDuration_IsWrittenAsSecondsAndReadInBothForms(t *testing.T) {
 	for d, want := range map[Duration]string{
-		In(30 * time.Second): "30", Day: "86400", In(1500 * time.Millisecond): "1.5", In(time.Nanosecond): "0.000000001", -In(time.Second): "-1", 0: "0",
+		In(30 * time.Second): "30", Day: "86400", In(1500 * time.Millisecond): "1.5", In(time.Nanosecond): "0.000000001",
+		-In(time.Second): "-1", 0: "0",
 	} {
 		if got, err := json.Marshal(d); err != nil || string(got) != want {
 			t.Errorf("%s is written as %s, %v; want %s", d, got, err, want)
@@ -93,10 +94,12 @@ func TestVerifier_AcceptsOneGoodSignature(t *testing.T) {
 	}{
 		{"the example", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, 0, nil},
 		{"the old of two secrets", []string{other, exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, 0, nil},
-		{"the second of two signatures", []string{exampleSecret}, header(exampleID, at, "v1,AAAA v2,x "+exampleSignature), exampleBody, 0, nil},
+		{"the second of two signatures", []string{exampleSecret}, header(exampleID, at, "v1,AAAA v2,x "+exampleSignature), exampleBody, 0,
+			nil},
 		{"five minutes late", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, 5 * time.Minute, nil},
 		{"later", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, 5*time.Minute + time.Second, ErrTimestamp},
-		{"early", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, -5*time.Minute - time.Second, ErrTimestamp},
+		{"early", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody, -5*time.Minute - time.Second,
+			ErrTimestamp},
 		{"another secret", []string{other}, header(exampleID, at, exampleSignature), exampleBody, 0, ErrSignature},
 		{"another body", []string{exampleSecret}, header(exampleID, at, exampleSignature), exampleBody + " ", 0, ErrSignature},
 		{"another id", []string{exampleSecret}, header("msg_2", at, exampleSignature), exampleBody, 0, ErrSignature},

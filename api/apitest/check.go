@@ -17,7 +17,8 @@ import (
 
 // Check returns what the document does not allow in an exchange; nil when all of
 // it is as documented. The path may carry a query.
-func (v *Validator) Check(method, path string, reqHeader http.Header, reqBody []byte, status int, respHeader http.Header, respBody []byte) error {
+func (v *Validator) Check(method, path string, reqHeader http.Header, reqBody []byte, status int, respHeader http.Header,
+	respBody []byte) error {
 	where := fmt.Sprintf("%s %s -> %d", method, shorten(path), status)
 	path, _, _ = strings.Cut(path, "?")
 	response, op, err := v.response(method, path, status)

@@ -21,7 +21,8 @@ func main() {
 	}
 	for _, call := range []func(context.Context, *client.Client) error{
 		createJob, createJobs, listJobs, getJob, editJob, remember, runJob, await, rerunJob, cancelJob,
-		putSchedule, listSchedules, getSchedule, editSchedule, runSchedule, disableSchedule, enableSchedule, apply, exportSchedules, deleteSchedule,
+		putSchedule, listSchedules, getSchedule, editSchedule, runSchedule, disableSchedule, enableSchedule, apply, exportSchedules,
+		deleteSchedule,
 		startOperation, listLogs, exportLogs, putLimit, listLimits, deleteLimit, putAlert, testAlert, deleteAlert,
 		putHeaderSecret, deleteHeaderSecret, createKey, getStats,
 	} {
@@ -232,7 +233,8 @@ func exportLogs(ctx context.Context, c *client.Client) error {
 }
 
 func putLimit(ctx context.Context, c *client.Client) error {
-	_, err := c.PutLimit(ctx, client.Limit{Key: "stripe", Rate: &client.Rate{Calls: 100, Per: client.Every(time.Second)}, Parallel: new(int64(5))})
+	_, err := c.PutLimit(ctx, client.Limit{Key: "stripe", Rate: &client.Rate{Calls: 100, Per: client.Every(time.Second)},
+		Parallel: new(int64(5))})
 	return err
 }
 

@@ -27,7 +27,8 @@ func schema(t *testing.T, dialect string) string {
 	return text
 }
 
-var reminder = client.JobRequest{URL: "https://shop.example/remind?a=1&b=2", Body: json.RawMessage(`{"z":1.10,"a":"<>"}`), ScheduleIn: client.Duration(time.Hour)}
+var reminder = client.JobRequest{URL: "https://shop.example/remind?a=1&b=2", Body: json.RawMessage(`{"z":1.10,"a":"<>"}`),
+	ScheduleIn: client.Duration(time.Hour)}
 
 const wantReminder = `{"url":"https://shop.example/remind?a=1&b=2","body":{"z":1.10,"a":"<>"},"schedule_in":3600}`
 
@@ -62,7 +63,8 @@ func TestEnqueue_CommitsWithTheTransaction(t *testing.T) {
 	}
 	var orders, rows int
 	var job, key string
-	if err := db.QueryRow(`SELECT (SELECT count(*) FROM orders), count(*), max(job), max(ordering_key) FROM punctual_outbox`).Scan(&orders, &rows, &job, &key); err != nil {
+	if err := db.QueryRow(`SELECT (SELECT count(*) FROM orders), count(*), max(job), max(ordering_key) FROM punctual_outbox`).Scan(&orders,
+		&rows, &job, &key); err != nil {
 		t.Fatal(err)
 	}
 	if orders != 1 || rows != 1 || job != wantReminder || key != "customer-7" {
@@ -99,14 +101,16 @@ func TestEnqueuePGX_CommitsWithTheTransaction(t *testing.T) {
 	}
 	var rows int
 	var job string
-	if err := conn.QueryRow(t.Context(), `SELECT count(*), max(job::text) FROM punctual_outbox`).Scan(&rows, &job); err != nil || rows != 1 || job != wantReminder {
+	if err := conn.QueryRow(t.Context(), `SELECT count(*), max(job::text) FROM punctual_outbox`).Scan(&rows, &job); err != nil ||
+		rows != 1 || job != wantReminder {
 		t.Errorf("%d rows, %s, %v", rows, job, err)
 	}
 }
 
 func TestEnqueue_RefusesWhatCannotBeSent(t *testing.T) {
 	t.Parallel()
-	if _, err := outbox.Enqueue(t.Context(), nil, client.JobRequest{URL: "https://x", Description: strings.Repeat("x", outbox.MaxJob)}); !errors.Is(err, outbox.ErrTooLarge) {
+	if _, err := outbox.Enqueue(t.Context(), nil, client.JobRequest{URL: "https://x",
+		Description: strings.Repeat("x", outbox.MaxJob)}); !errors.Is(err, outbox.ErrTooLarge) {
 		t.Errorf("a large one: %v", err)
 	}
 	if _, err := outbox.Enqueue(t.Context(), nil, client.JobRequest{URL: "https://x", RequestID: "mine"}); err == nil {

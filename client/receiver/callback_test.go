@@ -15,7 +15,8 @@ func TestReadCallback_IsTyped(t *testing.T) {
 	if err != nil || c.Job.JobID != 7 || c.Job.Job.State != "discarded" || c.Attempt != 4 || c.Error == nil || c.Error.Kind != "status" {
 		t.Errorf("read %+v, %v", c, err)
 	}
-	for _, other := range []string{`{"type":"job.started","timestamp":"2026-01-01T00:00:00Z","data":{"job":{"id":"a"},"attempt":1}}`, `{}`, `{"job":{"id":"a"}}`} {
+	for _, other := range []string{`{"type":"job.started","timestamp":"2026-01-01T00:00:00Z","data":{"job":{"id":"a"},"attempt":1}}`, `{}`,
+		`{"job":{"id":"a"}}`} {
 		if _, err := read(other); !errors.Is(err, ErrNoCallback) {
 			t.Errorf("%s: %v", other, err)
 		}

@@ -60,7 +60,8 @@ func TestNew_PassesEachMessageOnce(t *testing.T) {
 }
 
 func TestNew_RefusesBeforeTheHandler(t *testing.T) {
-	h, err := New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler is called") }), Options{Verifier: verifier(t), MaxBody: 10})
+	h, err := New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the handler is called") }),
+		Options{Verifier: verifier(t), MaxBody: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,8 @@ func TestNew_RefusesBeforeTheHandler(t *testing.T) {
 	if w := serve(h, forged); w.Code != 401 {
 		t.Errorf("a forged message is answered with %d", w.Code)
 	}
-	if w := serve(h, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook", strings.NewReader("12345678901"))); w.Code != 401 {
+	if w := serve(h, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hook",
+		strings.NewReader("12345678901"))); w.Code != 401 {
 		t.Errorf("a message without a signature is answered with %d", w.Code)
 	}
 	if w := serve(h, message(t, "job_a", "12345678901")); w.Code != 413 {

@@ -168,7 +168,8 @@ func (s SQLStore) Create(ctx context.Context, db *sql.DB) error {
 // Claim records a message. The database makes a concurrent one wait.
 func (s SQLStore) Claim(ctx context.Context, tx *sql.Tx, id string, now time.Time) (bool, error) {
 	d := s.dialect
-	result, err := tx.ExecContext(ctx, "INSERT INTO "+Table+" (id, received_at, status, content_type, body) VALUES ("+d.first+", "+d.second+", 0, '', "+d.third+") ON CONFLICT (id) DO NOTHING", id, now.Unix(), []byte{})
+	result, err := tx.ExecContext(ctx, "INSERT INTO "+Table+" (id, received_at, status, content_type, body) VALUES ("+d.first+", "+d.second+
+		", 0, '', "+d.third+") ON CONFLICT (id) DO NOTHING", id, now.Unix(), []byte{})
 	if err != nil {
 		return false, err
 	}
@@ -183,14 +184,16 @@ func (s SQLStore) Keep(ctx context.Context, tx *sql.Tx, id string, response Resp
 	if body == nil {
 		body = []byte{}
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE "+Table+" SET status = "+d.first+", content_type = "+d.second+", body = "+d.third+" WHERE id = "+d.fourth, response.Status, response.ContentType, body, id)
+	_, err := tx.ExecContext(ctx, "UPDATE "+Table+" SET status = "+d.first+", content_type = "+d.second+", body = "+d.third+" WHERE id = "+
+		d.fourth, response.Status, response.ContentType, body, id)
 	return err
 }
 
 // Find returns a response.
 func (s SQLStore) Find(ctx context.Context, tx *sql.Tx, id string) (Response, error) {
 	var found Response
-	err := tx.QueryRowContext(ctx, "SELECT status, content_type, body FROM "+Table+" WHERE id = "+s.dialect.first, id).Scan(&found.Status, &found.ContentType, &found.Body)
+	err := tx.QueryRowContext(ctx, "SELECT status, content_type, body FROM "+Table+" WHERE id = "+s.dialect.first, id).Scan(&found.Status,
+		&found.ContentType, &found.Body)
 	if err == nil && found.Status == 0 {
 		err = errors.New("the message was recorded without a response")
 	}
@@ -199,6 +202,7 @@ func (s SQLStore) Find(ctx context.Context, tx *sql.Tx, id string) (Response, er
 
 // Forget deletes old messages.
 func (s SQLStore) Forget(ctx context.Context, tx *sql.Tx, before time.Time) error {
-	_, err := tx.ExecContext(ctx, "DELETE FROM "+Table+" WHERE id IN (SELECT id FROM "+Table+" WHERE received_at < "+s.dialect.first+" ORDER BY received_at LIMIT 1000)", before.Unix())
+	_, err := tx.ExecContext(ctx, "DELETE FROM "+Table+" WHERE id IN (SELECT id FROM "+Table+" WHERE received_at < "+s.dialect.first+
+		" ORDER BY received_at LIMIT 1000)", before.Unix())
 	return err
 }

@@ -23,7 +23,8 @@ func onEach(t *testing.T, test func(t *testing.T, db *sql.DB, store SQLStore)) {
 		open  func() (*sql.DB, error)
 	}{
 		"sqlite": {SQLite, func() (*sql.DB, error) {
-			return sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "r.db")+"?_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_txlock=immediate")
+			return sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "r.db")+
+				"?_pragma=busy_timeout(60000)&_pragma=journal_mode(wal)&_txlock=immediate")
 		}},
 		"postgresql": {PostgreSQL, func() (*sql.DB, error) { return sql.Open("pgx", pgtest.URL(t)) }},
 	} {

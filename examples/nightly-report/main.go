@@ -91,7 +91,8 @@ func (r *reports) begin(w http.ResponseWriter, request *http.Request) {
 func (r *reports) make(address string) error {
 	for step := range 3 {
 		progress := float64(step) * 100 / 3
-		if _, err := r.punctual.CompleteAttempt(r.ctx, address, client.Report{Progress: &progress, Message: fmt.Sprintf("step %d of 3", step+1)}); err != nil {
+		if _, err := r.punctual.CompleteAttempt(r.ctx, address,
+			client.Report{Progress: &progress, Message: fmt.Sprintf("step %d of 3", step+1)}); err != nil {
 			return fmt.Errorf("reporting progress: %w", err)
 		}
 	}

@@ -49,7 +49,9 @@ func Need(ctx context.Context, least identity.Role) error {
 	case !ok || c.role.Includes(least):
 		return nil
 	case c.key:
-		return fault.New(fault.Forbidden, fmt.Sprintf("this needs what the role %s permits, and this key permits what the role %s does; use another key", least, c.role))
+		return fault.New(fault.Forbidden, fmt.Sprintf(
+			"this needs what the role %s permits, and this key permits what the role %s does; use another key", least, c.role))
 	}
-	return fault.New(fault.Forbidden, fmt.Sprintf("this needs the role %s in this account, and yours is %s; an admin of the account can change it", least, c.role))
+	return fault.New(fault.Forbidden, fmt.Sprintf(
+		"this needs the role %s in this account, and yours is %s; an admin of the account can change it", least, c.role))
 }

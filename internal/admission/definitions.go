@@ -24,7 +24,8 @@ func (s *Store) RunUnfinished(ctx context.Context, owner job.Owner, schedule uui
 }
 
 // RunsEnded implements Records.
-func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error) {
+func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID,
+	look int) (latest *job.Job, states []job.State, err error) {
 	latest, err = few(ctx, s, owner, jobSize, func() (found *job.Job, err error) {
 		found, states, err = s.Records.RunsEnded(ctx, owner, schedule, look)
 		return found, err

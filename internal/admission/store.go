@@ -82,7 +82,8 @@ func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave fun
 
 // list reads a page within q's budget, first with the budget of a small page unless
 // its bytes are reserved.
-func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, size func(T) int, read func() ([]T, error)) ([]T, error) {
+func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, size func(T) int,
+	read func() ([]T, error)) ([]T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
 		return nil, err
@@ -104,7 +105,8 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 // within reserves bytes and reads records. The bytes read count until the response
 // is written. With mustFit, it discards the records if they exceed the reservation;
 // fits reports whether they don't.
-func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int, read func() ([]T, error)) (found []T, fits bool, err error) {
+func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int,
+	read func() ([]T, error)) (found []T, fits bool, err error) {
 	l, err := s.take(ctx, owner, bytes)
 	if err != nil {
 		return nil, false, err
@@ -179,7 +181,8 @@ func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*j
 
 // ScheduleList implements Records.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.ScheduleSize,
+		func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
 }
 
 // LogList implements Records.
@@ -197,7 +200,8 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 
 // JobScan implements Records. It counts as heavy because it reads megabytes of
 // args, or many index entries.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int,
+	match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	found, err = fewOf(ctx, s, owner, true, jobsSize, func() (jobs []*job.Job, err error) {
 		jobs, next, err = s.Records.JobScan(ctx, owner, q, look, match)
 		return jobs, err
@@ -255,7 +259,8 @@ func (s *Store) JobMessages(ctx context.Context, owner job.Owner, number int64, 
 }
 
 // ScheduleRuns implements Records.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID,
+	limit int) (map[uuid.UUID][]job.RunSummary, error) {
 	return few(ctx, s, owner, nothing, func() (map[uuid.UUID][]job.RunSummary, error) {
 		return s.Records.ScheduleRuns(ctx, owner, schedules, limit)
 	})
@@ -295,5 +300,6 @@ func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int
 
 // MuteList implements Records.
 func (s *Store) MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error) {
-	return few(ctx, s, job.Owner{Number: account}, nothing, func() ([]*job.Mute, error) { return s.Records.MuteList(ctx, account, schedules) })
+	return few(ctx, s, job.Owner{Number: account}, nothing,
+		func() ([]*job.Mute, error) { return s.Records.MuteList(ctx, account, schedules) })
 }

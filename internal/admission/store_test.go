@@ -84,7 +84,8 @@ func TestReserve_CoversTheReadsOfAResponse(t *testing.T) {
 	if err != nil || len(jobs) != 9 || fmt.Sprint(behind.asked) != "[8388608]" || s.bytes.used != 20*mib {
 		t.Errorf("%d jobs with budgets %v, %d bytes held, %v", len(jobs), behind.asked, s.bytes.used, err)
 	}
-	if _, err := s.JobGet(reserved, job.Owner{Number: 1}, job.Ref{Number: 1}); err != nil || len(behind.asked) != 2 || s.bytes.used != 20*mib {
+	if _, err := s.JobGet(reserved, job.Owner{Number: 1}, job.Ref{Number: 1}); err != nil || len(behind.asked) != 2 ||
+		s.bytes.used != 20*mib {
 		t.Errorf("%d bytes are held with a job, %v", s.bytes.used, err)
 	}
 	if settle(3 * mib); s.bytes.used != 3*mib {

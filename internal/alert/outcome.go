@@ -46,7 +46,8 @@ func recordRun(c *store.Changes, run, step string) {
 	if failed.Error == nil {
 		failed.Error = &notify.Error{Kind: string(job.KindAnswer), Message: workflow.Stuck}
 	}
-	c.RunOutcome = &store.RunOutcome{AlertOutcome: outcome(c.Job, store.AlertSucceeded, detail), Failed: outcome(c.Job, store.AlertFailed, failed).Detail}
+	c.RunOutcome = &store.RunOutcome{AlertOutcome: outcome(c.Job, store.AlertSucceeded, detail),
+		Failed: outcome(c.Job, store.AlertFailed, failed).Detail}
 }
 
 func outcomesOf(c *store.Changes) []store.AlertOutcome {
@@ -96,7 +97,8 @@ func lastLog(logs []job.Log) *job.Log {
 }
 
 func outcome(j *job.Job, kind store.AlertOutcomeKind, detail notify.Detail) store.AlertOutcome {
-	o := store.AlertOutcome{Owner: j.Owner, Job: j.Number, Schedule: j.ScheduleID, Kind: kind, Tags: strings.Join(job.LabelsOf(j.Args).Tags, " ")}
+	o := store.AlertOutcome{Owner: j.Owner, Job: j.Number, Schedule: j.ScheduleID, Kind: kind,
+		Tags: strings.Join(job.LabelsOf(j.Args).Tags, " ")}
 	switch j.State {
 	case job.Completed:
 		o.At = j.CompletedAt
@@ -147,7 +149,8 @@ func addLog(d *notify.Detail, failed bool, log *job.Log) {
 		return
 	}
 	if failure.Kind() == '{' {
-		d.Error = &notify.Error{Kind: rawjson.Text(rawjson.Get(failure, "kind")), Message: notify.Cut(rawjson.Text(rawjson.Get(failure, "message")), notify.MaxError)}
+		d.Error = &notify.Error{Kind: rawjson.Text(rawjson.Get(failure, "kind")),
+			Message: notify.Cut(rawjson.Text(rawjson.Get(failure, "message")), notify.MaxError)}
 	} else if d.Status != nil {
 		d.Error = &notify.Error{Kind: string(job.KindStatus), Message: "the target responded with " + strconv.Itoa(*d.Status)}
 	}

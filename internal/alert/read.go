@@ -143,7 +143,8 @@ func (r *reader) readOn(v rawjson.Value) {
 	d := &r.draft
 	for i, e := range elements {
 		at := "#/on/" + strconv.Itoa(i)
-		set := map[string]*bool{"failed": &d.Failed, "recovered": &d.Recovered, "late": &d.Late, "skipped": &d.Skipped, "ended": &d.Ended}[rawjson.Text(e)]
+		set := map[string]*bool{"failed": &d.Failed, "recovered": &d.Recovered, "late": &d.Late, "skipped": &d.Skipped,
+			"ended": &d.Ended}[rawjson.Text(e)]
 		switch {
 		case e.Kind() != '"' || set == nil:
 			r.refuse(at, "must be one of "+strings.Join(signals, ", "))
@@ -217,7 +218,8 @@ func (r *reader) readTo(v rawjson.Value) {
 
 func (r *reader) readReceiver(at string, v rawjson.Value) (receiver Receiver, ok bool) {
 	names := notify.ChannelNames()
-	shape := "must be an object with one of " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + `, as in {"webhook": "https://example.com/alerts"}`
+	shape := "must be an object with one of " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] +
+		`, as in {"webhook": "https://example.com/alerts"}`
 	if v.Kind() != '{' {
 		r.refuse(at, shape)
 		return receiver, false

@@ -266,7 +266,8 @@ func (t *tracker) finish() *store.AlertChanges {
 func Delivery(owner job.Owner, r Receiver, m *notify.Message, due time.Time) job.Delivery {
 	channel := notify.ChannelOf(r.Channel)
 	return job.Delivery{
-		MessageID: "msg_" + uuid.NewString(), Owner: owner, Job: m.Job, Channel: r.Channel, URL: channel.EndpointOf(r.Target), Event: m.Type, DueAt: due,
+		MessageID: "msg_" + uuid.NewString(), Owner: owner, Job: m.Job, Channel: r.Channel, URL: channel.EndpointOf(r.Target),
+		Event: m.Type, DueAt: due,
 		Body: channel.Body(m, r.Target),
 	}
 }

@@ -32,7 +32,8 @@ type kept struct {
 }
 
 func newKept(t *testing.T, definitions ...string) *kept {
-	k := &kept{t: t, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), states: map[store.AlertStateKey]store.AlertState{}, pending: map[string]string{}, lasts: true}
+	k := &kept{t: t, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC), states: map[store.AlertStateKey]store.AlertState{},
+		pending: map[string]string{}, lasts: true}
 	for i, text := range definitions {
 		draft, err := Read(rawjson.Value(text), Checks{Mail: true})
 		if err != nil {
@@ -82,12 +83,14 @@ var someSchedule = uuid.MustParse("0198c0de-0000-7000-8000-000000000001")
 func (k *kept) events(schedule uuid.UUID, tags, text string) (all []store.AlertOutcome) {
 	for _, c := range text {
 		k.number++
-		kind := map[rune]store.AlertOutcomeKind{'F': store.AlertFailed, 'S': store.AlertSucceeded, 'K': store.AlertSkipped, 'E': store.AlertEnded}[c]
+		kind := map[rune]store.AlertOutcomeKind{'F': store.AlertFailed, 'S': store.AlertSucceeded, 'K': store.AlertSkipped,
+			'E': store.AlertEnded}[c]
 		detail := `{"status":503,"error":{"kind":"status","message":"the target responded with 503"},"excerpt":"no","url":"https://x/"}`
 		if kind != store.AlertFailed {
 			detail = `{"status":200,"url":"https://x/"}`
 		}
-		all = append(all, store.AlertOutcome{Job: k.number, Schedule: schedule, Kind: kind, At: k.now, Tags: tags, Detail: rawjson.Value(detail)})
+		all = append(all, store.AlertOutcome{Job: k.number, Schedule: schedule, Kind: kind, At: k.now, Tags: tags,
+			Detail: rawjson.Value(detail)})
 	}
 	return all
 }
@@ -153,7 +156,8 @@ func TestTrack_CountsEachScheduleByItself(t *testing.T) {
 }
 
 func TestTrack_TellsOnlyAlertsThatMatch(t *testing.T) {
-	k := newKept(t, `{"on":["failed"],"match":{"tags":["a","b"]},`+hook+`}`, `{"on":["failed"],"match":{"schedule_id":"`+someSchedule.String()+`"},`+hook+`}`)
+	k := newKept(t, `{"on":["failed"],"match":{"tags":["a","b"]},`+hook+`}`,
+		`{"on":["failed"],"match":{"schedule_id":"`+someSchedule.String()+`"},`+hook+`}`)
 	for _, c := range []struct {
 		schedule   uuid.UUID
 		tags, want string
@@ -281,7 +285,8 @@ func TestTrack_BoundsEMailsOfAnAccount(t *testing.T) {
 func TestTrack_ReportsEachLateRunOnce(t *testing.T) {
 	k := newKept(t, `{"on":["late"],"late_by":60,`+hook+`}`, `{"on":["late"],"late_by":120,"match":{"tags":["x"]},`+hook+`}`)
 	run := func(number int64, ago time.Duration, tags ...string) LateRun {
-		return LateRun{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: number}, Due: k.now.Add(-ago)}, Schedule: someSchedule, Tags: tags}
+		return LateRun{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: number}, Due: k.now.Add(-ago)}, Schedule: someSchedule,
+			Tags: tags}
 	}
 	runs := []LateRun{run(1, 130*time.Second, "x"), run(2, 125*time.Second), run(3, 70*time.Second, "x"), run(4, 59*time.Second, "x")}
 	for i, want := range []string{"late late late late", "late", "late", "late", "", ""} {

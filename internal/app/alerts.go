@@ -63,7 +63,8 @@ func (n *Node) newMail() error {
 		return err
 	}
 	n.consent = consent.New(consent.Config{
-		Store: n.store, Account: n.auth.Account, Mail: client, Open: c.Signup == auth.SignupOpen, Trusted: c.MailTrusted, PublicURL: c.PublicURL, Log: c.Log,
+		Store: n.store, Account: n.auth.Account, Mail: client, Open: c.Signup == auth.SignupOpen, Trusted: c.MailTrusted,
+		PublicURL: c.PublicURL, Log: c.Log,
 	})
 	return nil
 }
@@ -97,6 +98,7 @@ func (n *Node) mailLink() auth.MailLink {
 func (n *Node) newAlerts() *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{
 		Store: n.store, Watcher: n.watcher, Sender: n.runner,
-		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP}, Mail: n.consent != nil}, Consent: n.consent, Audit: n.audit,
+		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP},
+			Mail: n.consent != nil}, Consent: n.consent, Audit: n.audit,
 	})
 }

@@ -26,7 +26,8 @@ func Backup(ctx context.Context, url, to string) (sqlite.BackupResult, error) {
 func Restore(ctx context.Context, backup, url string, nextJob int64) (sqlite.RestoreResult, error) {
 	path, isFile := sqlitePath(url)
 	if !isFile {
-		return sqlite.RestoreResult{}, errors.New("--database-url is not a SQLite file; restore PostgreSQL with its own means (docs/guides/operate-postgres.md)")
+		return sqlite.RestoreResult{}, errors.New(
+			"--database-url is not a SQLite file; restore PostgreSQL with its own means (docs/guides/operate-postgres.md)")
 	}
 	result, err := sqlite.Restore(ctx, backup, path, nextJob)
 	if err != nil {

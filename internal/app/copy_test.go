@@ -42,7 +42,8 @@ func inUse(t *testing.T) string {
 	t.Helper()
 	url := file(t)
 	in(t, url, func(s store.Copyable) error {
-		return s.AccountInsert(t.Context(), &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "ann@example.com", CreatedAt: s.Now()})
+		return s.AccountInsert(t.Context(), &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "ann@example.com",
+			CreatedAt: s.Now()})
 	})
 	return url
 }
@@ -60,11 +61,14 @@ func TestNoNodeStartsOnAnUnfinishedCopy(t *testing.T) {
 		_, err := s.CopyBegin(t.Context(), "another source")
 		return err
 	})
-	config := Config{Listen: "127.0.0.1:0", DatabaseURL: to, Log: slog.New(slog.DiscardHandler), Listening: func(string) { t.Error("it serves") }}
-	if err := Run(t.Context(), config); err == nil || !strings.Contains(err.Error(), "a copy that is not finished; start punctual copy again") {
+	config := Config{Listen: "127.0.0.1:0", DatabaseURL: to, Log: slog.New(slog.DiscardHandler),
+		Listening: func(string) { t.Error("it serves") }}
+	if err := Run(t.Context(), config); err == nil ||
+		!strings.Contains(err.Error(), "a copy that is not finished; start punctual copy again") {
 		t.Errorf("starting on an unfinished copy: %v", err)
 	}
-	if err := copyNow(t, from, to); err == nil || !strings.HasPrefix(err.Error(), "--to: it is not empty, or holds an unfinished copy of other records") {
+	if err := copyNow(t, from, to); err == nil || !strings.HasPrefix(err.Error(),
+		"--to: it is not empty, or holds an unfinished copy of other records") {
 		t.Errorf("copying to an unfinished copy of others: %v", err)
 	}
 }

@@ -17,7 +17,8 @@ import (
 func (n *Node) newClient(ctx context.Context, roots *x509.CertPool) error {
 	c := n.config
 	n.targets = execute.NewTargets(execute.TargetsConfig{
-		AllowPrivate: c.AllowPrivateTargets, Deny: c.DenyTargets, Allow: c.AllowTargets, Ports: c.TargetPorts, AllowHTTP: c.AllowHTTPTargets,
+		AllowPrivate: c.AllowPrivateTargets, Deny: c.DenyTargets, Allow: c.AllowTargets, Ports: c.TargetPorts,
+		AllowHTTP: c.AllowHTTPTargets,
 	})
 	available := descriptors() // Go has raised the limit as far as the system permits
 	if available < 2*uint64(c.Concurrency) {

@@ -20,10 +20,12 @@ type measuredStore struct {
 
 func newMeasuredStore(s store.Store, m *metrics.Metrics) *measuredStore {
 	measured := &measuredStore{Store: s, metrics: m, began: time.Now()}
-	m.Gauge("punctual_nodes", "Nodes that are alive, as this node's last heartbeat saw them.", nil, func() float64 { return float64(measured.nodes.Load()) })
-	m.Gauge("punctual_node_heartbeat_age_seconds", "Time since this node last renewed its lease, or since it started.", nil, func() float64 {
-		return (time.Since(measured.began) - time.Duration(measured.beat.Load())).Seconds()
-	})
+	m.Gauge("punctual_nodes", "Nodes that are alive, as this node's last heartbeat saw them.", nil,
+		func() float64 { return float64(measured.nodes.Load()) })
+	m.Gauge("punctual_node_heartbeat_age_seconds", "Time since this node last renewed its lease, or since it started.", nil,
+		func() float64 {
+			return (time.Since(measured.began) - time.Duration(measured.beat.Load())).Seconds()
+		})
 	return measured
 }
 

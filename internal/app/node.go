@@ -255,7 +255,8 @@ func (n *Node) serve(until context.Context) error {
 			cancel(googled)
 		}
 	})
-	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log, Retention: n.config.Retention}}
+	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log,
+		Retention: n.config.Retention}}
 	parts.Go(func() { worker.Run(ctx) })
 	parts.Go(func() { n.operating.Run(ctx) })
 	parts.Go(func() { n.releasing.Run(ctx, n.service) })

@@ -18,7 +18,8 @@ func (n *Node) newOutbox() (err error) {
 	if c.PublicURL != nil {
 		host = c.PublicURL.Host
 	}
-	n.outbox, err = outbox.New(outbox.Config{Source: c.Outbox, Service: "http://" + dialled(n.listener.Addr()), Host: host, Key: c.OutboxKey, Log: c.Log})
+	n.outbox, err = outbox.New(outbox.Config{Source: c.Outbox, Service: "http://" + dialled(n.listener.Addr()), Host: host,
+		Key: c.OutboxKey, Log: c.Log})
 	if err != nil {
 		return fmt.Errorf("--outbox: %w", err)
 	}

@@ -128,7 +128,8 @@ func (n *Node) newAccounts(ctx context.Context) (err error) {
 	}
 	n.clients = admission.New(n.sealed)
 	n.audit = audit.New(n.clients, n.store.Now, c.Log)
-	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log, Audit: n.audit}); err != nil {
+	if n.auth, err = auth.New(ctx, auth.Config{Store: n.sealed, Now: n.store.Now, PublicKey: c.PublicAPIKey, Log: c.Log,
+		Audit: n.audit}); err != nil {
 		return err
 	}
 	if err := n.store.AccountsAdopt(ctx, auth.PublicEmail); err != nil {
@@ -152,13 +153,15 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 		return err
 	}
 	n.vault = secret.New(secret.Config{
-		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Token: token, Audit: n.audit, Log: c.Log,
+		Records: n.store, Keys: n.keys, Client: n.client, Now: n.store.Now, CheckHost: n.targets.CheckHost, Token: token, Audit: n.audit,
+		Log: c.Log,
 	})
 	n.hub = eventstream.New(eventstream.Config{Store: n.clients, Log: c.Log})
 	n.newListeners()
 	n.releasing = release.New(c.Log)
 	n.runner = attempt.New(attempt.Config{
-		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Sealer: secret.Sealer{Keys: n.keys}, Logs: n.store, Groups: n.store, Runs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
+		Queue: n.store, Jobs: n.store, Client: n.client, Secrets: n.auth, Vault: n.vault, Sealer: secret.Sealer{Keys: n.keys},
+		Logs: n.store, Groups: n.store, Runs: n.store, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Stored: n.hub.Wake, Log: c.Log,
 		Admit: func(ctx context.Context, account int64, jobs int) error {
 			return n.quotas.AdmitJobs(ctx, account, jobs)
 		},
@@ -170,8 +173,9 @@ func (n *Node) newEngine(ctx context.Context) (err error) {
 		LimitsFreed: func(account int64, keys []string) { n.dispatcher.LimitsFreed(account, keys) },
 	})
 	n.dispatcher = dispatch.New(dispatch.Config{
-		Queue: n.store, Node: n.number, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline, Prewarm: n.runner.Prewarm,
-		Log: c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
+		Queue: n.store, Node: n.number, Concurrency: c.Concurrency, Prepare: n.runner.Prepare, Deadline: lifecycle.Deadline,
+		Prewarm: n.runner.Prewarm,
+		Log:     c.Log, ObserveClaims: n.metrics.BatchSize("claim"),
 		SetAside: n.runner.SetAside, ObserveAside: n.metrics.SetAside, ObservePanic: n.metrics.Panicked,
 		Blocked: n.store, Budget: dispatch.Budget,
 	})
@@ -208,7 +212,8 @@ func (n *Node) newService() {
 		Store: n.store, Account: n.auth.Account, Public: n.publicAccount(), Defaults: c.Limits, Now: n.store.Now, Log: c.Log,
 	})
 	n.service = service.New(service.Config{
-		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
+		Store: n.clients, Operations: n.store, Engine: n.dispatcher, Metrics: n.metrics, CheckHost: n.targets.CheckHost,
+		AllowHTTP: n.targets.AllowHTTP, Listener: n.hub, Quotas: n.quotas,
 		Stats: n.stats, NoCompletion: c.PublicURL == nil, NoIssuer: n.issuer == nil,
 		Operated: func() { n.operating.Wake() },
 		Secrets:  n.vault, Sealer: secret.Sealer{Keys: n.keys}, Audit: n.audit,
@@ -219,8 +224,9 @@ func (n *Node) newService() {
 		Store: n.store, Now: n.store.Now, PublicURL: c.PublicURL, Mail: n.mailInvitation(), Log: c.Log, Audit: n.audit,
 	})
 	n.people = auth.NewPeople(auth.PeopleConfig{
-		Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Provider: c.Provider, NoPasswords: c.NoPasswords, SessionMaxAge: c.SessionMaxAge,
-		Mail: n.mailLink(), PublicURL: c.PublicURL, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit,
+		Store: n.sealed, Now: n.store.Now, Signup: c.Signup, Provider: c.Provider, NoPasswords: c.NoPasswords,
+		SessionMaxAge: c.SessionMaxAge,
+		Mail:          n.mailLink(), PublicURL: c.PublicURL, Forget: n.auth.Forget, Log: c.Log, Audit: n.audit,
 	})
 	if c.OIDC != nil {
 		provider := *c.OIDC
@@ -237,14 +243,17 @@ func (n *Node) newEdges() {
 	notices := broadcast.New(n.store.Now)
 	alerts := n.newAlerts()
 	api := httpapi.New(httpapi.Config{
-		Service: n.service, Alerts: alerts, Auth: n.auth, Members: n.members, Secrets: n.vault, Issuer: n.issuer, Audit: n.audit, Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
+		Service: n.service, Alerts: alerts, Auth: n.auth, Members: n.members, Secrets: n.vault, Issuer: n.issuer, Audit: n.audit,
+		Metrics: n.metrics, Tracer: n.tracer, Stats: n.stats, Broadcasts: notices, Events: n.hub, Listeners: n.listeners, Log: c.Log,
 		PublicPunctuality: c.PublicPunctuality,
 		Running:           n.ready, Quotas: n.quotas, Rates: rates, Retention: c.Retention, Version: c.Version,
 		OperationsElsewhere: n.operations != nil,
 	})
 	pages := dashboard.New(dashboard.Config{
-		Service: n.service, People: n.people, Provider: n.provider, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts, Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
-		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), PublicKey: c.PublicAPIKey, Log: c.Log, Version: c.Version, Audit: n.audit,
+		Service: n.service, People: n.people, Provider: n.provider, Members: n.members, Auth: n.auth, Secrets: n.vault, Alerts: alerts,
+		Broadcasts: notices, Stats: n.stats, Events: n.hub, Running: n.ready,
+		Quotas: n.quotas, Rates: rates, Retention: c.Retention, Public: n.auth.Public(), PublicKey: c.PublicAPIKey, Log: c.Log,
+		Version: c.Version, Audit: n.audit,
 		Observe: n.metrics.Requested, PublicPunctuality: c.PublicPunctuality,
 	})
 	messages := qstash.New(qstash.Config{
@@ -276,7 +285,8 @@ func (n *Node) newIssuer(ctx context.Context) (token func(issuer.Claims) (string
 	if c.PublicURL == nil || n.keys == nil {
 		return nil, nil
 	}
-	if n.issuer, err = issuer.Open(ctx, issuer.Config{Keys: n.sealed, URL: c.PublicURL.String(), Now: n.store.Now, Log: c.Log}); err != nil {
+	if n.issuer, err = issuer.Open(ctx, issuer.Config{Keys: n.sealed, URL: c.PublicURL.String(), Now: n.store.Now,
+		Log: c.Log}); err != nil {
 		return nil, err
 	}
 	return n.issuer.Token, nil
@@ -325,17 +335,22 @@ func (n *Node) observe() {
 		n.metrics.Gauge(name, help, map[string]string{"kind": kind}, value)
 	}
 	for kind, name := range map[store.Kind]string{store.KindJob: "job", store.KindDelivery: "delivery"} {
-		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name, func() float64 { return float64(n.dispatcher.Waiting(kind)) })
-		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name, func() float64 { return float64(n.dispatcher.InUse(kind)) })
+		gauge("punctual_runs_waiting", "Runs in memory that wait to be claimed, by kind.", name,
+			func() float64 { return float64(n.dispatcher.Waiting(kind)) })
+		gauge("punctual_runs_in_use", "Runs claimed or under way on this node, by kind.", name,
+			func() float64 { return float64(n.dispatcher.InUse(kind)) })
 	}
 	for operation, bytes := range map[string]func() int{"create": n.service.WaitingBytes, "finish": n.runner.WaitingBytes} {
 		n.metrics.Gauge("punctual_waiting_bytes", "Bytes that wait for a commit, by operation.", map[string]string{"operation": operation},
 			func() float64 { return float64(bytes()) })
 	}
 	if disk, ok := n.database.(interface{ Free() int64 }); ok {
-		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil, func() float64 { return float64(disk.Free()) })
+		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil,
+			func() float64 { return float64(disk.Free()) })
 	}
-	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil, func() float64 { return float64(n.clients.Held()) })
+	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil,
+		func() float64 { return float64(n.clients.Held()) })
 	n.observeEdge()
-	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil, func() float64 { return float64(n.service.Waiting()) })
+	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil,
+		func() float64 { return float64(n.service.Waiting()) })
 }

@@ -16,7 +16,8 @@ import (
 
 // configured returns the configuration of a node on a database, whose address is free.
 func configured(url string) Config {
-	return Config{Listen: "127.0.0.1:0", DatabaseURL: url, PublicAPIKey: "public", Concurrency: 4, Log: slog.New(slog.DiscardHandler), Listening: func(string) {}}
+	return Config{Listen: "127.0.0.1:0", DatabaseURL: url, PublicAPIKey: "public", Concurrency: 4, Log: slog.New(slog.DiscardHandler),
+		Listening: func(string) {}}
 }
 
 // endedUncleanly reports whether a node of a database has ended without NodeStop, as
@@ -36,7 +37,8 @@ func endedUncleanly(t *testing.T, url string) (unclean bool) {
 func TestNode_FailedStartLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for method, stops := range map[string]int{
-		"NodeStart": 0, "EncryptedSigning": 1, "AccountGet": 1, "TargetBlocks": 1, "SuspectList": 1, "AlertAccounts": 1, "QueueAbandoned": 1,
+		"NodeStart": 0, "EncryptedSigning": 1, "AccountGet": 1, "TargetBlocks": 1, "SuspectList": 1, "AlertAccounts": 1,
+		"QueueAbandoned": 1,
 	} {
 		t.Run(method, func(t *testing.T) {
 			t.Parallel()

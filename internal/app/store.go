@@ -39,7 +39,8 @@ func openStore(ctx context.Context, flag, url string, options sqlite.Options, wa
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		s, err = postgres.Open(ctx, url, postgres.Options{Waiting: waiting})
 	default:
-		return nil, fmt.Errorf("%s %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", flag, withoutPassword(url))
+		return nil, fmt.Errorf("%s %q is not understood; give sqlite:PATH or postgres://USER:PASSWORD@HOST/DATABASE", flag,
+			withoutPassword(url))
 	}
 	if err != nil {
 		// Return a nil interface, not one with a nil pointer.

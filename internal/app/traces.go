@@ -14,7 +14,8 @@ func (n *Node) startTracing(ctx context.Context) {
 		n.config.Log.Error("no traces are exported; mend the variable and restart", "error", err)
 	}
 	count := func(reason string, value func(tracing.Figures) uint64) {
-		n.metrics.Count("punctual_spans_dropped_total", "Spans of traces that were lost, by reason: the queue was full (queue), or the collector did not accept them (export).",
+		n.metrics.Count("punctual_spans_dropped_total",
+			"Spans of traces that were lost, by reason: the queue was full (queue), or the collector did not accept them (export).",
 			map[string]string{"reason": reason}, func() float64 { return float64(value(n.tracer.Figures())) })
 	}
 	count("queue", func(f tracing.Figures) uint64 { return f.Full })

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 const module = "github.com/punctual-dev/punctual"
@@ -19,108 +18,140 @@ const module = "github.com/punctual-dev/punctual"
 // mayImport lists, for every package, what it may import from this tree.
 // Packages for tests only are not listed: see testSupport.
 var mayImport = map[string][]string{
-	"api":                       {"api/internal/reference"},
-	"api/internal/reference":    {"api/internal/tree"},
-	"api/internal/tree":         {},
-	"api/samples":               {"client"},
-	"client":                    {},
-	"client/outbox":             {"client"},
-	"client/receiver":           {"client"},
-	"client/punctualtest":       {"client"},
-	"cmd/punctual":              {"internal/cli"},
-	"examples/nightly-report":   {"client", "client/receiver"},
-	"examples/shop":             {"client", "client/outbox", "client/receiver"},
-	"docs":                      {},
-	"internal/access":           {"internal/fault", "internal/identity"},
-	"internal/admission":        {"internal/fault", "internal/identity", "internal/job", "internal/store", "internal/workflow"},
-	"internal/alert":            {"internal/fault", "internal/job", "internal/mailaddress", "internal/notify", "internal/rawjson", "internal/store", "internal/workflow"},
-	"internal/alert/consent":    {"internal/fault", "internal/identity", "internal/job", "internal/mailaddress", "internal/notify", "internal/store"},
-	"internal/alert/watch":      {"internal/alert", "internal/fault", "internal/job", "internal/store"},
-	"internal/app":              {"*"},
-	"internal/archtest":         {},
-	"internal/tracing":          {"internal/job"},
-	"internal/attempt":          {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/identity", "internal/issuer", "internal/job", "internal/lifecycle", "internal/metrics", "internal/notify", "internal/rawjson", "internal/schedule", "internal/secret", "internal/store", "internal/tracing", "internal/workflow"},
-	"internal/audit":            {"internal/identity", "internal/job", "internal/store"},
-	"internal/auth":             {"internal/access", "internal/audit", "internal/execute", "internal/fault", "internal/identity", "internal/job", "internal/mailaddress", "internal/network", "internal/quota", "internal/store"},
-	"internal/batch":            {"internal/fault"},
-	"internal/bench":            {"internal/app", "internal/auth", "internal/execute", "internal/identity", "internal/job", "internal/store"},
-	"internal/broadcast":        {},
-	"internal/buildinfo":        {},
-	"internal/cli":              {"*"},
-	"internal/crontab":          {"internal/rawjson"},
-	"internal/mailaddress":      {},
-	"internal/yamljson":         {},
-	"internal/dashboard":        {"internal/access", "internal/admission", "internal/alert/consent", "internal/audit", "internal/auth", "internal/broadcast", "internal/crontab", "internal/dashboard/assets", "internal/dashboard/ui", "internal/dashboard/view", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/jobquery", "internal/limit", "internal/naturaltime", "internal/notify", "internal/oidc", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/service", "internal/staticfile", "internal/stats", "internal/why", "internal/workflow"},
+	"api":                     {"api/internal/reference"},
+	"api/internal/reference":  {"api/internal/tree"},
+	"api/internal/tree":       {},
+	"api/samples":             {"client"},
+	"client":                  {},
+	"client/outbox":           {"client"},
+	"client/receiver":         {"client"},
+	"client/punctualtest":     {"client"},
+	"cmd/punctual":            {"internal/cli"},
+	"examples/nightly-report": {"client", "client/receiver"},
+	"examples/shop":           {"client", "client/outbox", "client/receiver"},
+	"docs":                    {},
+	"internal/access":         {"internal/fault", "internal/identity"},
+	"internal/admission":      {"internal/fault", "internal/identity", "internal/job", "internal/store", "internal/workflow"},
+	"internal/alert": {"internal/fault", "internal/job", "internal/mailaddress", "internal/notify", "internal/rawjson",
+		"internal/store", "internal/workflow"},
+	"internal/alert/consent": {"internal/fault", "internal/identity", "internal/job", "internal/mailaddress", "internal/notify",
+		"internal/store"},
+	"internal/alert/watch": {"internal/alert", "internal/fault", "internal/job", "internal/store"},
+	"internal/app":         {"*"},
+	"internal/archtest":    {},
+	"internal/tracing":     {"internal/job"},
+	"internal/attempt": {"internal/batch", "internal/dispatch", "internal/execute", "internal/fault", "internal/identity",
+		"internal/issuer", "internal/job", "internal/lifecycle", "internal/metrics", "internal/notify", "internal/rawjson",
+		"internal/schedule", "internal/secret", "internal/store", "internal/tracing", "internal/workflow"},
+	"internal/audit": {"internal/identity", "internal/job", "internal/store"},
+	"internal/auth": {"internal/access", "internal/audit", "internal/execute", "internal/fault", "internal/identity",
+		"internal/job", "internal/mailaddress", "internal/network", "internal/quota", "internal/store"},
+	"internal/batch": {"internal/fault"},
+	"internal/bench": {"internal/app", "internal/auth", "internal/execute", "internal/identity", "internal/job",
+		"internal/store"},
+	"internal/broadcast":   {},
+	"internal/buildinfo":   {},
+	"internal/cli":         {"*"},
+	"internal/crontab":     {"internal/rawjson"},
+	"internal/mailaddress": {},
+	"internal/yamljson":    {},
+	"internal/dashboard": {"internal/access", "internal/admission", "internal/alert/consent", "internal/audit", "internal/auth",
+		"internal/broadcast", "internal/crontab", "internal/dashboard/assets", "internal/dashboard/ui", "internal/dashboard/view",
+		"internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/job", "internal/jobquery",
+		"internal/limit", "internal/naturaltime", "internal/notify", "internal/oidc", "internal/quota", "internal/rawjson",
+		"internal/rehearse", "internal/schedule", "internal/secret", "internal/service", "internal/staticfile", "internal/stats",
+		"internal/why", "internal/workflow"},
 	"internal/dashboard/assets": {"internal/staticfile"},
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson"},
-	"internal/dashboard/view":   {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/notify", "internal/rawjson", "internal/schedule", "internal/workflow"},
-	"internal/demo":             {"internal/app", "internal/auth", "internal/rawjson"},
-	"internal/dispatch":         {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
-	"internal/docsite":          {"api", "docs", "internal/staticfile"},
-	"internal/edge":             {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},
-	"internal/execute":          {"internal/fair", "internal/job", "internal/rawjson"},
-	"internal/fair":             {},
-	"internal/fault":            {},
-	"internal/eventstream":      {"internal/admission", "internal/fault", "internal/job", "internal/network", "internal/store"},
-	"internal/httpapi":          {"internal/access", "api", "internal/admission", "internal/audit", "internal/auth", "internal/broadcast", "internal/docsite", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/issuer", "internal/job", "internal/limit", "internal/listen", "internal/metrics", "internal/notify", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/secret", "internal/service", "internal/stats", "internal/tracing", "internal/workflow"},
-	"internal/identity":         {"internal/job"},
-	"internal/outbox":           {"internal/rawjson"},
-	"internal/issuer":           {"internal/identity"},
-	"internal/release":          {"internal/fault", "internal/store"},
-	"internal/oidc":             {"internal/fault", "internal/identity"},
-	"internal/operation":        {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
-	"internal/operator":         {},
-	"internal/importer":         {"internal/crontab", "internal/rawjson", "internal/yamljson"},
-	"internal/job":              {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/retry", "internal/schedule"},
-	"internal/jobquery":         {"internal/job"},
-	"internal/service":          {"internal/access", "internal/admission", "internal/alert", "internal/alert/consent", "internal/audit", "internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle", "internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson", "internal/rehearse", "internal/schedule", "internal/secret", "internal/store", "internal/workflow"},
-	"internal/metrics":          {},
-	"internal/network":          {},
-	"internal/naturaltime":      {"internal/rawjson", "internal/schedule"},
-	"internal/notify":           {"internal/job", "internal/rawjson"},
-	"internal/notify/smtp":      {"internal/job", "internal/notify"},
-	"internal/placeholder":      {},
-	"internal/secret":           {"internal/access", "internal/audit", "internal/execute", "internal/fair", "internal/fault", "internal/identity", "internal/issuer", "internal/job", "internal/placeholder", "internal/rawjson", "internal/store"},
-	"internal/quota":            {"internal/fault", "internal/identity", "internal/store"},
-	"internal/rawjson":          {},
-	"internal/limit":            {},
-	"internal/listen":           {"internal/fault", "internal/job", "internal/network", "internal/store"},
-	"internal/lifecycle":        {"internal/fault", "internal/job", "internal/rawjson", "internal/retry", "internal/schedule", "internal/store", "internal/workflow"},
-	"internal/rehearse":         {"internal/job", "internal/lifecycle", "internal/limit", "internal/rawjson", "internal/schedule", "internal/store"},
-	"internal/retry":            {},
-	"internal/schedule":         {},
-	"internal/socket":           {},
-	"internal/staticfile":       {},
-	"internal/stats":            {"internal/store"},
-	"internal/store":            {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/textpack", "internal/workflow"},
-	"internal/textpack":         {},
-	"internal/store/postgres":   {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/store/records", "internal/workflow"},
-	"internal/store/records":    {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/workflow"},
-	"internal/store/sqlite":     {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator", "internal/rawjson", "internal/store", "internal/store/records", "internal/workflow"},
-	"internal/compat/google":    {"internal/fault", "internal/httpapi", "internal/job", "internal/limit", "internal/rawjson", "internal/service"},
-	"internal/compat/qstash":    {"internal/auth", "internal/edge", "internal/fault", "internal/httpapi", "internal/job", "internal/lifecycle", "internal/limit", "internal/rawjson", "internal/service", "internal/workflow"},
-	"internal/mcp":              {"api", "internal/docsite", "internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/why"},
-	"internal/copydb":           {"internal/identity", "internal/job", "internal/limit", "internal/store", "internal/workflow"},
-	"scripts/recording":         {},
-	"scripts/release":           {},
-	"internal/why":              {"internal/job", "internal/limit"},
-	"internal/virtual":          {"internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/store"},
-	"internal/workflow":         {"internal/fault", "internal/rawjson"},
-	"internal/maintenance":      {"internal/job", "internal/metrics", "internal/store"},
+	"internal/dashboard/view": {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/notify", "internal/rawjson",
+		"internal/schedule", "internal/workflow"},
+	"internal/demo":        {"internal/app", "internal/auth", "internal/rawjson"},
+	"internal/dispatch":    {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
+	"internal/docsite":     {"api", "docs", "internal/staticfile"},
+	"internal/edge":        {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},
+	"internal/execute":     {"internal/fair", "internal/job", "internal/rawjson"},
+	"internal/fair":        {},
+	"internal/fault":       {},
+	"internal/eventstream": {"internal/admission", "internal/fault", "internal/job", "internal/network", "internal/store"},
+	"internal/httpapi": {"internal/access", "api", "internal/admission", "internal/audit", "internal/auth", "internal/broadcast",
+		"internal/docsite", "internal/edge", "internal/eventstream", "internal/fault", "internal/identity", "internal/issuer",
+		"internal/job", "internal/limit", "internal/listen", "internal/metrics", "internal/notify", "internal/quota", "internal/rawjson",
+		"internal/rehearse", "internal/secret", "internal/service", "internal/stats", "internal/tracing", "internal/workflow"},
+	"internal/identity":  {"internal/job"},
+	"internal/outbox":    {"internal/rawjson"},
+	"internal/issuer":    {"internal/identity"},
+	"internal/release":   {"internal/fault", "internal/store"},
+	"internal/oidc":      {"internal/fault", "internal/identity"},
+	"internal/operation": {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
+	"internal/operator":  {},
+	"internal/importer":  {"internal/crontab", "internal/rawjson", "internal/yamljson"},
+	"internal/job": {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/retry",
+		"internal/schedule"},
+	"internal/jobquery": {"internal/job"},
+	"internal/service": {"internal/access", "internal/admission", "internal/alert", "internal/alert/consent", "internal/audit",
+		"internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle",
+		"internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson",
+		"internal/rehearse", "internal/schedule", "internal/secret", "internal/store", "internal/workflow"},
+	"internal/metrics":     {},
+	"internal/network":     {},
+	"internal/naturaltime": {"internal/rawjson", "internal/schedule"},
+	"internal/notify":      {"internal/job", "internal/rawjson"},
+	"internal/notify/smtp": {"internal/job", "internal/notify"},
+	"internal/placeholder": {},
+	"internal/secret": {"internal/access", "internal/audit", "internal/execute", "internal/fair", "internal/fault",
+		"internal/identity", "internal/issuer", "internal/job", "internal/placeholder", "internal/rawjson", "internal/store"},
+	"internal/quota":   {"internal/fault", "internal/identity", "internal/store"},
+	"internal/rawjson": {},
+	"internal/limit":   {},
+	"internal/listen":  {"internal/fault", "internal/job", "internal/network", "internal/store"},
+	"internal/lifecycle": {"internal/fault", "internal/job", "internal/rawjson", "internal/retry", "internal/schedule",
+		"internal/store", "internal/workflow"},
+	"internal/rehearse": {"internal/job", "internal/lifecycle", "internal/limit", "internal/rawjson", "internal/schedule",
+		"internal/store"},
+	"internal/retry":      {},
+	"internal/schedule":   {},
+	"internal/socket":     {},
+	"internal/staticfile": {},
+	"internal/stats":      {"internal/store"},
+	"internal/store": {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator",
+		"internal/rawjson", "internal/textpack", "internal/workflow"},
+	"internal/textpack": {},
+	"internal/store/postgres": {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator",
+		"internal/rawjson", "internal/store", "internal/store/records", "internal/workflow"},
+	"internal/store/records": {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator",
+		"internal/rawjson", "internal/store", "internal/workflow"},
+	"internal/store/sqlite": {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator",
+		"internal/rawjson", "internal/store", "internal/store/records", "internal/workflow"},
+	"internal/compat/google": {"internal/fault", "internal/httpapi", "internal/job", "internal/limit", "internal/rawjson",
+		"internal/service"},
+	"internal/compat/qstash": {"internal/auth", "internal/edge", "internal/fault", "internal/httpapi", "internal/job",
+		"internal/lifecycle", "internal/limit", "internal/rawjson", "internal/service", "internal/workflow"},
+	"internal/mcp": {"api", "internal/docsite", "internal/fault", "internal/httpapi", "internal/job", "internal/rawjson",
+		"internal/why"},
+	"internal/copydb":      {"internal/identity", "internal/job", "internal/limit", "internal/store", "internal/workflow"},
+	"scripts/recording":    {},
+	"scripts/release":      {},
+	"internal/why":         {"internal/job", "internal/limit"},
+	"internal/virtual":     {"internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/store"},
+	"internal/workflow":    {"internal/fault", "internal/rawjson"},
+	"internal/maintenance": {"internal/job", "internal/metrics", "internal/store"},
 }
 
 // testSupport names packages that only tests may import.
-var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "scripts/testrun", "api/internal/generate", "internal/dashboard/generate"}
+var testSupport = []string{"api/apitest", "internal/store/storetest", "internal/store/faulty", "test/", "scripts/testrun",
+	"api/internal/generate", "internal/dashboard/generate"}
 
 type goPackage struct {
 	ImportPath, Dir, Name string
 	Imports               []string
 	GoFiles               []string
+	TestGoFiles           []string
+	XTestGoFiles          []string
 }
 
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,GoFiles", module+"/...")
+	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Imports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
 	command.Env = append(os.Environ(), "GOWORK=off") // the packages of this module only
 	command.Stderr = os.Stderr
 	out, err := command.Output()
@@ -189,7 +220,8 @@ func TestPackages_AreDescribed(t *testing.T) {
 		if p.Name == "main" || len(p.GoFiles) == 0 {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, "doc.go"), nil,
+			parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
 			t.Errorf("%s has no doc.go: %v", p.ImportPath, err)
 			continue
@@ -227,60 +259,4 @@ func TestFiles_AreSmall(t *testing.T) {
 // isGenerated reports whether a program has written a file.
 func isGenerated(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("// Code generated ")) || bytes.Contains(text, []byte("\n// Code generated "))
-}
-
-// maxColumns is the most characters that a line may have.
-const maxColumns = 140
-
-// narrow lists the packages without longer lines. It only becomes longer.
-var narrow = []string{
-	"api",
-	"api/internal/reference",
-	"api/internal/tree",
-	"internal/alert/watch",
-	"internal/audit",
-	"internal/batch",
-	"internal/broadcast",
-	"internal/buildinfo",
-	"internal/dashboard/assets",
-	"internal/fair",
-	"internal/fault",
-	"internal/identity",
-	"internal/mailaddress",
-	"internal/maintenance",
-	"internal/network",
-	"internal/placeholder",
-	"internal/rawjson",
-	"internal/retry",
-	"internal/socket",
-	"internal/staticfile",
-	"internal/stats",
-	"internal/store/faulty",
-	"internal/store/records",
-	"internal/yamljson",
-}
-
-func TestLines_AreShort(t *testing.T) {
-	for _, p := range packages(t) {
-		name := strings.TrimPrefix(p.ImportPath, module+"/")
-		if !slices.Contains(narrow, name) {
-			continue
-		}
-		for _, file := range p.GoFiles {
-			text, err := os.ReadFile(filepath.Join(p.Dir, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if isGenerated(text) {
-				continue
-			}
-			number := 0
-			for line := range strings.Lines(string(text)) {
-				number++
-				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > maxColumns {
-					t.Errorf("%s/%s:%d has more than %d columns; wrap it", name, file, number, maxColumns)
-				}
-			}
-		}
-	}
 }

@@ -17,7 +17,8 @@ var wholeStores = []string{"Store", "Copyable"}
 
 // mayNameStore lists the packages that open a store or implement one. All others
 // declare the interface that they need.
-var mayNameStore = []string{"internal/app", "internal/cli", "internal/dashboard", "internal/store", "internal/store/postgres", "internal/store/sqlite"}
+var mayNameStore = []string{"internal/app", "internal/cli", "internal/dashboard", "internal/store", "internal/store/postgres",
+	"internal/store/sqlite"}
 
 func TestStore_WholeInterfaceIsNamedOnlyWhereStoresAreOpened(t *testing.T) {
 	for _, p := range packages(t) {
@@ -32,7 +33,8 @@ func TestStore_WholeInterfaceIsNamedOnlyWhereStoresAreOpened(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, at := range namesStore(parsed) {
-				t.Errorf("%s names an interface to the whole store; declare one with the methods that package %s calls", files.Position(at), p.Name)
+				t.Errorf("%s names an interface to the whole store; declare one with the methods that package %s calls", files.Position(at),
+					p.Name)
 			}
 		}
 	}

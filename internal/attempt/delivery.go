@@ -86,7 +86,8 @@ func (a *deliveryAttempt) send(ctx context.Context, leave func() bool) job.Outco
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
 	return r.deliver(ctx, d, body, send{
-		due: a.item.Due, timeout: deliveryTimeout, recent: !lifecycle.DeliveryRetriedAtOnce(a.item.Attempt + 1), span: a.trace, leave: leave,
+		due: a.item.Due, timeout: deliveryTimeout, recent: !lifecycle.DeliveryRetriedAtOnce(a.item.Attempt + 1), span: a.trace,
+		leave: leave,
 	})
 }
 

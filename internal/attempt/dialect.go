@@ -37,5 +37,6 @@ func (a *jobAttempt) speak(request *execute.Request) {
 	add("Upstash-Topic-Name", d.Group)
 	add("Upstash-Caller-Ip", d.CallerIP)
 	a.speakRun(add)
-	request.Header = append(request.Header[:len(request.Header):len(request.Header)], execute.Field{Name: "User-Agent", Value: "Upstash-QStash"})
+	request.Header = append(request.Header[:len(request.Header):len(request.Header)],
+		execute.Field{Name: "User-Agent", Value: "Upstash-QStash"})
 }

@@ -53,7 +53,8 @@ func (r *Runner) noteUnstored(f *store.Finish, cause error) {
 		kind = kindDelivery
 	}
 	r.Metrics.Unstored(kind)
-	r.Log.Error("an attempt's outcome can't be stored; set aside", "kind", kind, "number", f.Number, "account", f.Account, "error", bounded(cause))
+	r.Log.Error("an attempt's outcome can't be stored; set aside", "kind", kind, "number", f.Number, "account", f.Account, "error",
+		bounded(cause))
 }
 
 // maxCause bounds how much of an error is logged, in bytes: it may contain the

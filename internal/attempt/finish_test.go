@@ -103,7 +103,8 @@ func (r *Runner) end(ctx context.Context, number int64, text string) (held, free
 	a := &jobAttempt{runner: r, Attempt: lifecycle.Begin(queueItem(number), time.Now(), nil)}
 	began := time.Now()
 	f := a.Finish(1, job.Outcome{Response: &job.Response{Status: 200, Body: []byte(text)}}, lifecycle.Span{Began: began, Ended: began})
-	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, lifecycle.Span{Began: began, Ended: began}) }, func() { freed = true })
+	held = r.finish(ctx, &f, nil, func() []store.Finish { return a.Unstored(1, lifecycle.Span{Began: began, Ended: began}) },
+		func() { freed = true })
 	return held, freed
 }
 

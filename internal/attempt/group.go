@@ -25,9 +25,11 @@ func (r *Runner) fanOut(ctx context.Context, a *jobAttempt, node int64, began ti
 	}
 	switch {
 	case fault.CodeOf(err) == fault.TooMany || fault.CodeOf(err) == fault.Forbidden:
-		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "the run did not become jobs for the targets of its group: " + err.Error()}}
+		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup,
+			Message: "the run did not become jobs for the targets of its group: " + err.Error()}}
 	case fault.CodeOf(err) == fault.NotFound:
-		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "the group " + a.Spec.Group + " does not exist any more; nothing was sent"}}
+		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup,
+			Message: "the group " + a.Spec.Group + " does not exist any more; nothing was sent"}}
 	case err != nil:
 		r.logLimited("reading groups failed; runs will be retried", err)
 		dispatch.Sleep(ctx, time.Second)
@@ -36,7 +38,8 @@ func (r *Runner) fanOut(ctx context.Context, a *jobAttempt, node int64, began ti
 	}
 	f, err := a.FanOut(node, group.TargetList(), a.span(began))
 	if err != nil {
-		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "what the schedule's redact hides could not be read: " + err.Error()}}
+		return &job.Outcome{Failure: &job.Failure{Kind: job.KindGroup, Message: "what the schedule's redact hides could not be read: " +
+			err.Error()}}
 	}
 	f.Decide = r.decided(a.Item, f.Decide)
 	aside := func() []store.Finish { return a.Unstored(node, a.span(began)) }

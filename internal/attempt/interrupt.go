@@ -23,7 +23,8 @@ const (
 // are retried at once. A batch that fails because of its content is halved until
 // the faulty item stands alone; then culprit ends that item. An error of culprit
 // ends Interrupt. Retries are spread by random, as [Config] says.
-func Interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned, culprit func(store.Abandoned, error) error) error {
+func Interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned,
+	culprit func(store.Abandoned, error) error) error {
 	for n := firstAbandoned; len(claims) > 0; {
 		part := claims[:min(n, len(claims))]
 		claims = claims[len(part):]
@@ -40,7 +41,8 @@ func Interrupt(ctx context.Context, queue Queue, random func() float64, claims [
 
 // interrupt is Interrupt for items that are read at once. It returns about how
 // many bytes they held.
-func interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned, culprit func(store.Abandoned, error) error) (bytes int, err error) {
+func interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned,
+	culprit func(store.Abandoned, error) error) (bytes int, err error) {
 	err = fault.Guard(func() error {
 		refs := make([]store.QueueKey, len(claims))
 		for i := range claims {

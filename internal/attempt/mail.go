@@ -21,7 +21,8 @@ type Mailer interface {
 // mail sends an e-mail of an alert.
 func (r *Runner) mail(ctx context.Context, d *job.Delivery, body rawjson.Value, due time.Time) job.Outcome {
 	if r.Mail == nil {
-		return job.Outcome{Failure: &job.Failure{Kind: job.KindConnect, Message: "the service was started without --smtp-url, so it can't send e-mails"}}
+		return job.Outcome{Failure: &job.Failure{Kind: job.KindConnect,
+			Message: "the service was started without --smtp-url, so it can't send e-mails"}}
 	}
 	var letter notify.Letter
 	if err := json.Unmarshal(body, &letter); err != nil {

@@ -105,7 +105,8 @@ func (r *Recovery) giveUp(ctx context.Context, c store.Abandoned, cause error) (
 	r.Runner.Metrics.SetAside()
 	err := r.Runner.SetAside(ctx, c.QueueKey, "the end of an interrupted attempt could not be stored; the job was set aside", false)
 	if err != nil && fault.CodeOf(err) != fault.Unavailable {
-		r.Runner.Log.Error("setting an interrupted attempt aside failed; it leaves the queue, and its record stays as it is", "number", c.Number, "error", err)
+		r.Runner.Log.Error("setting an interrupted attempt aside failed; it leaves the queue, and its record stays as it is", "number",
+			c.Number, "error", err)
 		err = Drop(ctx, r.Store, c)
 	}
 	if err != nil && fault.CodeOf(err) != fault.Unavailable {

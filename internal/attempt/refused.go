@@ -22,6 +22,7 @@ func (a *jobAttempt) refuse() job.Outcome {
 // reportDefect logs the defect that kept the request from being prepared, if any.
 func (a *jobAttempt) reportDefect() {
 	if a.Defect != nil {
-		a.runner.Log.Error("preparing a request failed because of a defect; the attempt fails", "job", a.Item.Job.Number, "attempt", a.Number, "error", a.Defect)
+		a.runner.Log.Error("preparing a request failed because of a defect; the attempt fails", "job", a.Item.Job.Number, "attempt",
+			a.Number, "error", a.Defect)
 	}
 }

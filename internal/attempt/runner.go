@@ -215,7 +215,8 @@ func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Requ
 }
 
 // do sends a request. judge decides what statistics and metrics count.
-func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, proof secret.Proof, judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
+func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, proof secret.Proof,
+	judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
 	account := owner.Number
 	lateness := r.Queue.Now().Sub(due)
 	r.Metrics.Begun(kind, lateness)
@@ -354,7 +355,8 @@ func (a *jobAttempt) span(began time.Time) lifecycle.Span {
 // proof returns how the request proves who sends it.
 func (a *jobAttempt) proof() secret.Proof {
 	j := a.Item.Job
-	return secret.Proof{Auth: a.Spec.Auth, Claims: issuer.Claims{ID: messageID(j), Job: j.Number, Schedule: j.ScheduleID, Timeout: a.Spec.Timeout}}
+	return secret.Proof{Auth: a.Spec.Auth, Claims: issuer.Claims{ID: messageID(j), Job: j.Number, Schedule: j.ScheduleID,
+		Timeout: a.Spec.Timeout}}
 }
 
 // messageID returns the webhook-id of a job's requests.

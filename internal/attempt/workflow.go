@@ -30,7 +30,8 @@ const carried = 64 << 10
 // proceed prepares the message of a workflow run. ended reports that the attempt is over,
 // because it needs not be sent; else the outcome, unless it is nil, says why it was not.
 // give returns the memory of the body.
-func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began time.Time, requestDone func(bytes int64)) (give func(), ended bool, outcome *job.Outcome) {
+func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began time.Time,
+	requestDone func(bytes int64)) (give func(), ended bool, outcome *job.Outcome) {
 	give = func() {}
 	m, ok := a.RunMessage()
 	if !ok || a.Refused != nil {
@@ -161,7 +162,8 @@ func (r *Runner) assemble(ctx context.Context, a *jobAttempt, m workflow.Message
 // allSteps reads the steps up to that of a message.
 func (r *Runner) allSteps(ctx context.Context, a *jobAttempt, found *store.RunMessage) (steps []*workflow.Step, err error) {
 	if found.Run.Bytes > carriedMost {
-		return nil, fault.New(fault.TooLarge, "the steps of the workflow run have more than "+strconv.Itoa(carriedMost>>20)+" MiB, and its route does not read them itself; nothing was sent")
+		return nil, fault.New(fault.TooLarge, "the steps of the workflow run have more than "+strconv.Itoa(carriedMost>>20)+
+			" MiB, and its route does not read them itself; nothing was sent")
 	}
 	for from := 0; from <= found.Of.Position; {
 		page, err := r.Runs.RunSteps(ctx, a.Item.Account, found.Run.ID, from, stepPage, carriedMost)

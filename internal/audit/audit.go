@@ -136,7 +136,8 @@ func (l *Log) Audit(ctx context.Context, e Entry) {
 		account = e.Account.ID.String()
 	}
 	for _, attr := range []slog.Attr{
-		slog.String("name", a.ActorName), slog.String("account", account), slog.String("address", a.Address), slog.String("detail", a.Detail),
+		slog.String("name", a.ActorName), slog.String("account", account), slog.String("address", a.Address),
+		slog.String("detail", a.Detail),
 	} {
 		if attr.Value.String() != "" {
 			attrs = append(attrs, attr)

@@ -40,10 +40,13 @@ func TestAudit_StoresAndLogsAnEntry(t *testing.T) {
 	l := New(e, func() time.Time { return now }, slog.New(slog.NewJSONHandler(&logged, nil)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // the client went away
-	l.Audit(ctx, Entry{Account: owner, Actor: Actor{ByKey, "sk_abc", "192.0.2.1"}, Event: KeyCreated, Detail: "a\nb\x00c", Same: "192.0.2.0"})
+	l.Audit(ctx, Entry{Account: owner, Actor: Actor{ByKey, "sk_abc", "192.0.2.1"}, Event: KeyCreated, Detail: "a\nb\x00c",
+		Same: "192.0.2.0"})
 	got := e.stored[0]
-	if e.ctxErr != nil || got.Account != 7 || got.Event != "key.created" || got.ActorKind != "key" || got.ActorName != "sk_abc" || got.Address != "192.0.2.1" ||
-		got.Detail != "a b c" || got.Count != 1 || !got.InsertedAt.Equal(now) || !got.LastAt.Equal(now) || got.Slot != "key.created 492324 192.0.2.0" {
+	if e.ctxErr != nil || got.Account != 7 || got.Event != "key.created" || got.ActorKind != "key" || got.ActorName != "sk_abc" ||
+		got.Address != "192.0.2.1" ||
+		got.Detail != "a b c" || got.Count != 1 || !got.InsertedAt.Equal(now) || !got.LastAt.Equal(now) ||
+		got.Slot != "key.created 492324 192.0.2.0" {
 		t.Errorf("stored, with %v: %+v", e.ctxErr, got)
 	}
 	want := `"msg":"audit","event":"key.created","actor":"key","name":"sk_abc","account":"41d7f28b-dfbe-44b8-b716-b91898bb0ce0","address":"192.0.2.1","detail":"a b c"}`
@@ -56,7 +59,8 @@ func TestAudit_BoundsTexts(t *testing.T) {
 	t.Parallel()
 	e := &entries{}
 	long := strings.Repeat("é", 10_000)
-	New(e, func() time.Time { return now }, nil).Audit(t.Context(), Entry{Actor: Actor{long, long, long}, Event: long, Detail: long + "\xff", Same: long})
+	New(e, func() time.Time { return now }, nil).Audit(t.Context(),
+		Entry{Actor: Actor{long, long, long}, Event: long, Detail: long + "\xff", Same: long})
 	a := e.stored[0]
 	if size := len(a.Event) + len(a.ActorKind) + len(a.ActorName) + len(a.Address) + len(a.Detail) + len(a.Slot); size > 2000 {
 		t.Errorf("an entry has %d bytes", size)

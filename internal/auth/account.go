@@ -53,7 +53,8 @@ const maxReason = 200
 func CheckReason(reason string) error {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
 	if !utf8.ValidString(reason) || utf8.RuneCountInString(reason) > maxReason || strings.ContainsFunc(reason, odd) {
-		return fault.Refuse([]fault.Problem{{Pointer: "#/reason", Detail: fmt.Sprintf("must be at most %d printable characters", maxReason)}})
+		return fault.Refuse([]fault.Problem{{Pointer: "#/reason",
+			Detail: fmt.Sprintf("must be at most %d printable characters", maxReason)}})
 	}
 	return nil
 }

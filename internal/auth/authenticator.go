@@ -136,7 +136,8 @@ func (a *Authenticator) lookUp(ctx context.Context, hash []byte) (Caller, error)
 	if err != nil {
 		return Caller{}, fmt.Errorf("reading the networks of key %s: %w", k.ID, err)
 	}
-	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Role: k.Role(), Name: k.Name, Prefix: k.Prefix, expires: k.ExpiresAt, networks: networks}, nil
+	return Caller{Owner: account.Owner, Key: k.ID, Scope: k.Scope, Role: k.Role(), Name: k.Name, Prefix: k.Prefix, expires: k.ExpiresAt,
+		networks: networks}, nil
 }
 
 func (a *Authenticator) noteUse(key uuid.UUID) {

@@ -166,7 +166,8 @@ func (p *People) StartTOTP(ctx context.Context, a *identity.Person, password, ad
 
 // ConfirmTOTP enables a second factor with its first code, ends the person's other
 // sessions and returns the recovery codes, which can't be retrieved again.
-func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Person, here *identity.Session, typed, address string) (codes []string, err error) {
+func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Person, here *identity.Session, typed,
+	address string) (codes []string, err error) {
 	if err := p.attemptCode(a.Email, address); err != nil {
 		return nil, err
 	}
@@ -181,7 +182,8 @@ func (p *People) ConfirmTOTP(ctx context.Context, a *identity.Person, here *iden
 		}
 		step, ok := totpStepOf(current, bareCode(typed), now)
 		if !ok {
-			return nil, fault.Refuse([]fault.Problem{{Pointer: "#/code", Detail: "is not the one that your app should show now; check that its clock and this one are right"}})
+			return nil, fault.Refuse([]fault.Problem{{Pointer: "#/code",
+				Detail: "is not the one that your app should show now; check that its clock and this one are right"}})
 		}
 		next := *current
 		next.ConfirmedAt, next.LastStep, next.Recovery = now, step, hashes

@@ -112,7 +112,8 @@ func (p *People) acceptAs(ctx context.Context, acceptance *identity.Acceptance, 
 		return 0, err
 	}
 	p.Audit.Audit(ctx, audit.Entry{
-		Account: a.Owner, Actor: bySession(acceptance.Person.Email, address), Event: audit.MemberJoined, Detail: member.Email + ", role " + string(member.Role),
+		Account: a.Owner, Actor: bySession(acceptance.Person.Email, address), Event: audit.MemberJoined,
+		Detail: member.Email + ", role " + string(member.Role),
 	})
 	return a.Number, nil
 }

@@ -109,7 +109,8 @@ func isEmail(email string) bool {
 }
 
 func insertAccount(ctx context.Context, s store.Accounts, email string, origin identity.Origin, now time.Time) (*identity.Account, error) {
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: origin, Secrets: []identity.Secret{newSecret(now)}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: origin,
+		Secrets: []identity.Secret{newSecret(now)}}
 	return a, s.AccountInsert(ctx, a)
 }
 

@@ -92,7 +92,8 @@ func checkFields(email string, role identity.Role) error {
 // before. It returns an Invalid fault if the email or the role is wrong, a Conflict
 // fault if the person is a member already or there are too many, and a Forbidden fault
 // if the role exceeds the caller's.
-func (m *Members) Invite(ctx context.Context, owner job.Owner, email string, role identity.Role, origin string, by audit.Actor) (*identity.Member, string, error) {
+func (m *Members) Invite(ctx context.Context, owner job.Owner, email string, role identity.Role, origin string,
+	by audit.Actor) (*identity.Member, string, error) {
 	if err := access.Allow(ctx, "auth.Members.Invite"); err != nil {
 		return nil, "", err
 	}
@@ -109,7 +110,8 @@ func (m *Members) Invite(ctx context.Context, owner job.Owner, email string, rol
 	}
 	code := newToken(joinPrefix)
 	invited := &identity.Member{
-		ID: job.NewID(now), Account: owner.Number, Email: address.String(), Role: role, CreatedAt: now, Hash: hashKey(code), ExpiresAt: now.Add(InviteLasts),
+		ID: job.NewID(now), Account: owner.Number, Email: address.String(), Role: role, CreatedAt: now, Hash: hashKey(code),
+		ExpiresAt: now.Add(InviteLasts),
 	}
 	err := m.Store.MemberChange(ctx, owner.Number, uuid.Nil, invited.Email, func(s *identity.MemberState) (*identity.Member, error) {
 		switch {
@@ -121,7 +123,8 @@ func (m *Members) Invite(ctx context.Context, owner job.Owner, email string, rol
 			}
 			invited.ID = s.Member.ID
 		case s.All >= identity.MaxMembers:
-			return nil, fault.New(fault.Conflict, fmt.Sprintf("the account has %d members and invitations, which is the limit; remove one first", s.All))
+			return nil, fault.New(fault.Conflict, fmt.Sprintf(
+				"the account has %d members and invitations, which is the limit; remove one first", s.All))
 		}
 		return invited, nil
 	})
@@ -196,7 +199,8 @@ func (m *Members) Change(ctx context.Context, owner job.Owner, id uuid.UUID, rol
 		return nil, err
 	}
 	if before != role {
-		m.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.MemberChanged, Detail: changed.Email + ", role " + string(role) + " instead of " + string(before)})
+		m.Audit.Audit(ctx, audit.Entry{Account: owner, Actor: by, Event: audit.MemberChanged,
+			Detail: changed.Email + ", role " + string(role) + " instead of " + string(before)})
 	}
 	return &changed, nil
 }

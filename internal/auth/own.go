@@ -48,7 +48,8 @@ func (a *Authenticator) AddKey(ctx context.Context, owner job.Owner, spec KeySpe
 		}
 	}
 	if working >= MaxKeys {
-		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("can't be accepted: the account has %d keys, which is the limit; revoke one that is not used", MaxKeys)}})
+		return "", nil, fault.Refuse([]fault.Problem{{Pointer: "#",
+			Detail: fmt.Sprintf("can't be accepted: the account has %d keys, which is the limit; revoke one that is not used", MaxKeys)}})
 	}
 	key, record, err := IssueKey(ctx, a.Store, owner.Number, spec, now)
 	if err == nil {

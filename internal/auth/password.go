@@ -46,7 +46,8 @@ func (h *hasher) hash(ctx context.Context, network, password string) (encoded st
 
 func encode(salt, hash []byte) string {
 	b := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b.EncodeToString(salt), b.EncodeToString(hash))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b.EncodeToString(salt),
+		b.EncodeToString(hash))
 }
 
 // nobody is a hash that no password has; checking it takes as long as any other.
@@ -68,7 +69,8 @@ func (h *hasher) matches(ctx context.Context, network, password, encoded string)
 	_, err2 := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &threads)
 	salt, err3 := base64.RawStdEncoding.DecodeString(parts[4])
 	want, err4 := base64.RawStdEncoding.DecodeString(parts[5])
-	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || version != argon2.Version || time < 1 || threads < 1 || threads > 255 || len(want) == 0 {
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || version != argon2.Version || time < 1 || threads < 1 || threads > 255 ||
+		len(want) == 0 {
 		return false, fmt.Errorf("a password's hash can't be read: its parameters are %s, %s", parts[2], parts[3])
 	}
 	err = h.do(ctx, network, func() {

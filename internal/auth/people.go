@@ -162,7 +162,8 @@ func (p *People) failed(ctx context.Context, person *identity.Person, email, add
 		}
 	}
 	p.Audit.Audit(ctx, audit.Entry{
-		Account: person.Home, Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: event, Detail: detail, Same: network(address),
+		Account: person.Home, Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: event, Detail: detail,
+		Same: network(address),
 	})
 }
 

@@ -130,7 +130,8 @@ func TestSignUp_OpenDoesNotRevealOtherAccounts(t *testing.T) {
 		t.Error("the first is no operator")
 	}
 	for _, email := range []string{"ann@example.com", "bob@example.com"} {
-		if token, err := w.SignUp(t.Context(), SignUp{Email: email, Password: "another " + password, Address: home}); token != "" || err != nil {
+		if token, err := w.SignUp(t.Context(), SignUp{Email: email, Password: "another " + password, Address: home}); token != "" ||
+			err != nil {
 			t.Errorf("signing up as %s: %q, %v", email, token, err)
 		}
 	}
@@ -176,13 +177,15 @@ func TestSignUp_ClosedRefusesEverybody(t *testing.T) {
 func TestSignUp_RefusesInvalidInput(t *testing.T) {
 	w := newTown(t, SignupOpen)
 	for name, c := range map[string]struct{ email, password, want string }{
-		"no address":     {"ann", password, "email must be an email address like alex@example.com"},
-		"nothing":        {"", "", "password must have at least 10 characters; email must be an email address like alex@example.com"},
-		"the public":     {"public", password, "email must be an email address like alex@example.com"},
-		"short":          {"ann@example.com", "ninechars", "password must have at least 10 characters"},
-		"long":           {"ann@example.com", strings.Repeat("ab", 129), "password must have at most 256 characters"},
-		"one letter":     {"ann@example.com", "aaaaaaaaaaaa", "password is too easy to guess; take a few words that only you would put together"},
-		"the email":      {"ann@example.com", "Ann@Example.com", "password is too easy to guess; take a few words that only you would put together"},
+		"no address": {"ann", password, "email must be an email address like alex@example.com"},
+		"nothing":    {"", "", "password must have at least 10 characters; email must be an email address like alex@example.com"},
+		"the public": {"public", password, "email must be an email address like alex@example.com"},
+		"short":      {"ann@example.com", "ninechars", "password must have at least 10 characters"},
+		"long":       {"ann@example.com", strings.Repeat("ab", 129), "password must have at most 256 characters"},
+		"one letter": {"ann@example.com", "aaaaaaaaaaaa",
+			"password is too easy to guess; take a few words that only you would put together"},
+		"the email": {"ann@example.com", "Ann@Example.com",
+			"password is too easy to guess; take a few words that only you would put together"},
 		"not characters": {"ann@example.com", "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe", "password must have at most 256 characters"},
 	} {
 		w.signups.forget(network(home))
@@ -414,7 +417,8 @@ func TestADeletedAccountIsGoneAtOnce(t *testing.T) {
 func TestMatches_RefusesInvalidHashes(t *testing.T) {
 	t.Parallel()
 	h := newHasher()
-	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA", "$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {
+	for _, bad := range []string{"x", "$argon2i$v=19$m=1,t=1,p=1$AA$AA", "$argon2id$v=18$m=8,t=1,p=1$AA$AA",
+		"$argon2id$v=19$m=8,t=0,p=1$AA$AA", "$argon2id$v=19$m=8,t=1,p=1$AA$", "$argon2id$v=19$m=8,t=1$AA$AA"} {
 		if same, err := h.matches(t.Context(), home, password, bad); same || err == nil {
 			t.Errorf("%q: %v, %v", bad, same, err)
 		}

@@ -130,7 +130,8 @@ func (p *People) ProviderFailed(ctx context.Context, email string, cause error, 
 		detail = "at the sign-in provider, as " + email + ": " + cause.Error()
 	}
 	p.Audit.Audit(ctx, audit.Entry{
-		Actor: audit.Actor{Kind: audit.ByNobody, Address: from.Address}, Event: audit.SignInFailed, Detail: detail, Same: network(from.Address),
+		Actor: audit.Actor{Kind: audit.ByNobody, Address: from.Address}, Event: audit.SignInFailed, Detail: detail,
+		Same: network(from.Address),
 	})
 }
 
@@ -176,7 +177,8 @@ func (p *People) link(ctx context.Context, person *identity.Person, id *identity
 		if err != nil {
 			return err
 		}
-		if person.EmailState == identity.EmailPending || home.Origin == identity.OriginOpen || home.Origin == identity.OriginUnknown && p.Signup == SignupOpen {
+		if person.EmailState == identity.EmailPending || home.Origin == identity.OriginOpen || home.Origin == identity.OriginUnknown &&
+			p.Signup == SignupOpen {
 			return fault.New(fault.Conflict, "somebody has signed up with your email address and has not confirmed it; ask whoever runs this service to confirm "+
 				"that it was you: punctual accounts confirm-email "+person.Email)
 		}
@@ -220,7 +222,8 @@ func (p *People) newcomer(
 	if code != "" {
 		i, err := p.Invitation(ctx, code)
 		if err == nil && i.Email == person.Email {
-			if _, err := p.acceptAs(ctx, &identity.Acceptance{Hash: joinHash(code), Person: person, New: true, Identity: id, At: p.Now()}, from.Address); err != nil {
+			if _, err := p.acceptAs(ctx, &identity.Acceptance{Hash: joinHash(code), Person: person, New: true, Identity: id, At: p.Now()},
+				from.Address); err != nil {
 				return nil, err
 			}
 			return person, p.syncRole(ctx, person, c, from)
@@ -237,14 +240,16 @@ func (p *People) newcomer(
 		return p.registerBy(ctx, person, id, from)
 	}
 	m, err := p.Store.MemberJoin(ctx, &identity.Joining{
-		Account: account.Number, Person: person, New: true, Identity: id, Role: p.Provider.role(c.Roles), Invited: !p.Provider.ByClaim, At: p.Now(),
+		Account: account.Number, Person: person, New: true, Identity: id, Role: p.Provider.role(c.Roles), Invited: !p.Provider.ByClaim,
+		At: p.Now(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	person.Home = account.Owner
 	p.Audit.Audit(ctx, audit.Entry{
-		Account: account.Owner, Actor: bySession(person.Email, from.Address), Event: audit.MemberJoined, Detail: person.Email + ", role " + string(m.Role) + ", by the sign-in provider",
+		Account: account.Owner, Actor: bySession(person.Email, from.Address), Event: audit.MemberJoined,
+		Detail: person.Email + ", role " + string(m.Role) + ", by the sign-in provider",
 	})
 	return person, nil
 }
@@ -265,7 +270,8 @@ func (p *People) joined(ctx context.Context) (*identity.Account, error) {
 	}
 	a, err := AccountByEmail(ctx, p.Store, p.Provider.Join)
 	if err != nil && fault.CodeOf(err) == fault.NotFound {
-		return nil, fault.New(fault.Forbidden, fmt.Sprintf("the account %s, which people join, does not exist; whoever runs this service must create it", p.Provider.Join))
+		return nil, fault.New(fault.Forbidden, fmt.Sprintf(
+			"the account %s, which people join, does not exist; whoever runs this service must create it", p.Provider.Join))
 	}
 	return a, err
 }
@@ -288,7 +294,8 @@ func (p *People) join(ctx context.Context, person *identity.Person, c *ProviderC
 	})
 	if err == nil {
 		p.Audit.Audit(ctx, audit.Entry{
-			Account: account.Owner, Actor: bySession(person.Email, from.Address), Event: audit.MemberJoined, Detail: person.Email + ", role " + string(m.Role) + ", by the sign-in provider",
+			Account: account.Owner, Actor: bySession(person.Email, from.Address), Event: audit.MemberJoined,
+			Detail: person.Email + ", role " + string(m.Role) + ", by the sign-in provider",
 		})
 	}
 	return err
@@ -311,7 +318,8 @@ func (p *People) registerBy(ctx context.Context, person *identity.Person, id *id
 	now := p.Now()
 	r := &identity.Registration{
 		Account: &identity.Account{
-			Owner: job.Owner{ID: person.ID}, Email: person.Email, CreatedAt: now, Origin: identity.OriginOpen, Secrets: []identity.Secret{newSecret(now)},
+			Owner: job.Owner{ID: person.ID}, Email: person.Email, CreatedAt: now, Origin: identity.OriginOpen,
+			Secrets: []identity.Secret{newSecret(now)},
 		},
 		EmailState: identity.EmailConfirmed, Identity: id, Uncounted: PublicEmail, FirstOnly: first && len(p.Provider.Domains) > 0,
 	}
@@ -375,7 +383,8 @@ func (p *People) ProviderLogout(ctx context.Context, l *identity.Logout, address
 		return err
 	}
 	entry := audit.Entry{
-		Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: audit.SessionEnded, Detail: fmt.Sprintf("%d by the sign-in provider, subject %s", ended, l.Subject),
+		Actor: audit.Actor{Kind: audit.ByNobody, Address: address}, Event: audit.SessionEnded,
+		Detail: fmt.Sprintf("%d by the sign-in provider, subject %s", ended, l.Subject),
 	}
 	if person, err := p.Store.IdentityFind(ctx, l.Issuer, l.Subject); err == nil {
 		entry.Account, entry.Detail = person.Home, fmt.Sprintf("%d of %s, by the sign-in provider", ended, person.Email)
@@ -396,5 +405,6 @@ func (p *People) confirmVisit(ctx context.Context, v *Visit, password, address s
 	case p.Now().Sub(v.Session.CreatedAt) <= freshFor:
 		return nil
 	}
-	return fault.Refuse([]fault.Problem{{Pointer: "#/password", Detail: "is a sign-in of the last 15 minutes: sign out, sign in again, then repeat this"}})
+	return fault.Refuse([]fault.Problem{{Pointer: "#/password",
+		Detail: "is a sign-in of the last 15 minutes: sign out, sign in again, then repeat this"}})
 }

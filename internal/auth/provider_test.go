@@ -9,7 +9,8 @@ import (
 )
 
 func claimsOf(email string) *ProviderClaims {
-	return &ProviderClaims{ProviderSession: identity.ProviderSession{Issuer: "https://login.example", Subject: email}, Email: email, Verified: true}
+	return &ProviderClaims{ProviderSession: identity.ProviderSession{Issuer: "https://login.example", Subject: email}, Email: email,
+		Verified: true}
 }
 
 func TestProviderPolicy_Roles(t *testing.T) {
@@ -48,7 +49,8 @@ func TestProviderPolicy_GoogleMustNameTheDomain(t *testing.T) {
 
 func TestProviderSignIn_TheLastOwnerStaysOne(t *testing.T) {
 	w := newTown(t, SignupFirst)
-	w.Provider = &ProviderPolicy{Issuer: "https://login.example", Domains: []string{"example.com"}, Roles: DefaultRoles(true), ByClaim: true, Join: JoinFirst}
+	w.Provider = &ProviderPolicy{Issuer: "https://login.example", Domains: []string{"example.com"}, Roles: DefaultRoles(true),
+		ByClaim: true, Join: JoinFirst}
 	c := claimsOf("ann@example.com")
 	c.Roles = []string{"viewer"}
 	var in SignedIn
@@ -57,7 +59,8 @@ func TestProviderSignIn_TheLastOwnerStaysOne(t *testing.T) {
 		in, err = w.ProviderSignIn(t.Context(), c, "", Client{Address: home})
 		w.wantCode("signing in", err, 0)
 	}
-	if v, err := w.Session(t.Context(), in.Token); err != nil || v.Role != identity.RoleOwner || !v.Account.Operator || v.Person.EmailState != identity.EmailConfirmed {
+	if v, err := w.Session(t.Context(), in.Token); err != nil || v.Role != identity.RoleOwner || !v.Account.Operator ||
+		v.Person.EmailState != identity.EmailConfirmed {
 		t.Errorf("the first is %+v, %v", v, err)
 	}
 }
@@ -89,7 +92,8 @@ func TestProviderSignIn_ASecondFactorIsAskedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.s.PersonTOTP(t.Context(), v.Person.ID, func(*identity.TOTP) (*identity.TOTP, error) {
-		return &identity.TOTP{Secret: []byte("x"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{hashKey(bareCode("abcde-fghij"))}}, nil
+		return &identity.TOTP{Secret: []byte("x"), CreatedAt: w.now, ConfirmedAt: w.now,
+			Recovery: [][]byte{hashKey(bareCode("abcde-fghij"))}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +111,8 @@ func TestProviderSignIn_ASecondFactorIsAskedFor(t *testing.T) {
 		if i > 0 {
 			continue
 		}
-		if v, err := w.Session(t.Context(), token); err != nil || v.Session.Provider.Subject != "ann@example.com" || v.Person.Password == "" {
+		if v, err := w.Session(t.Context(), token); err != nil || v.Session.Provider.Subject != "ann@example.com" ||
+			v.Person.Password == "" {
 			t.Errorf("the session is %+v, %v", v, err)
 		}
 	}
@@ -115,7 +120,8 @@ func TestProviderSignIn_ASecondFactorIsAskedFor(t *testing.T) {
 
 func TestConfirmVisit_NeedsARecentSignIn(t *testing.T) {
 	w := newTown(t, SignupFirst)
-	w.Provider = &ProviderPolicy{Issuer: "https://login.example", Domains: []string{"example.com"}, Roles: DefaultRoles(false), Join: JoinFirst}
+	w.Provider = &ProviderPolicy{Issuer: "https://login.example", Domains: []string{"example.com"}, Roles: DefaultRoles(false),
+		Join: JoinFirst}
 	in, err := w.ProviderSignIn(t.Context(), claimsOf("ann@example.com"), "", Client{Address: home})
 	w.wantCode("signing in", err, 0)
 	v, err := w.Session(t.Context(), in.Token)

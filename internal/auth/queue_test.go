@@ -48,7 +48,8 @@ func TestNetworksTakeTurns(t *testing.T) {
 		wait("ann")
 		q.leave()
 		all.Wait()
-		want := []string{"stranger", "ann", "bob", "stranger", "ann", "stranger", "stranger", "stranger", "stranger", "stranger", "stranger"}
+		want := []string{"stranger", "ann", "bob", "stranger", "ann", "stranger", "stranger", "stranger", "stranger", "stranger",
+			"stranger"}
 		if !slices.Equal(order, want) {
 			t.Errorf("the order is %v", order)
 		}

@@ -90,7 +90,8 @@ func (p *People) send(ctx context.Context, person *identity.Person, purpose iden
 		return err
 	}
 	token := newToken(linkPrefix)
-	if err := p.Store.MailTokenPut(ctx, &identity.MailToken{Person: person.ID, Purpose: purpose, Hash: hashKey(token), ExpiresAt: now.Add(lasts)}); err != nil {
+	if err := p.Store.MailTokenPut(ctx, &identity.MailToken{Person: person.ID, Purpose: purpose, Hash: hashKey(token),
+		ExpiresAt: now.Add(lasts)}); err != nil {
 		return err
 	}
 	return p.Mail(ctx, to, purpose, strings.TrimSuffix(p.PublicURL.String(), "/")+path+token)
@@ -203,7 +204,8 @@ func (p *People) ConfirmEmail(ctx context.Context, token, password string, from 
 	if err := p.confirm(ctx, person, password, from.Address, "#/password"); err != nil {
 		return in, err
 	}
-	if err := p.Store.MailTokenUse(ctx, &identity.MailTokenUse{Hash: linkHash(token), Purpose: identity.ForConfirmation, At: p.Now()}); err != nil {
+	if err := p.Store.MailTokenUse(ctx, &identity.MailTokenUse{Hash: linkHash(token), Purpose: identity.ForConfirmation,
+		At: p.Now()}); err != nil {
 		return in, oldLink(err)
 	}
 	p.audit(ctx, person, from.Address, audit.EmailConfirmed, person.Email)

@@ -26,7 +26,8 @@ func (c *Caller) Permit(needed identity.Scope) error {
 		return SharedKey()
 	}
 	return fault.New(fault.Forbidden, fmt.Sprintf("this call needs a key with the scope %s, and this key has the scope %s; "+
-		"use another key, or create one with that scope in the dashboard's settings or by punctual keys create EMAIL --scope %s", needed, c.Scope, needed))
+		"use another key, or create one with that scope in the dashboard's settings or by punctual keys create EMAIL --scope %s", needed,
+		c.Scope, needed))
 }
 
 // SharedKey returns the fault for a call that the public key does not permit.

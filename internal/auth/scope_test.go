@@ -43,11 +43,14 @@ func TestKeySpec_Check(t *testing.T) {
 		want string // the pointers, or the networks
 	}{
 		{KeySpec{}, "[]"},
-		{KeySpec{Name: "a\nb", Scope: "write", ExpiresAt: now, CIDRs: []string{"x", "192.0.2.1", "192.0.2.0/33"}}, "#/name #/scope #/expires_at #/cidrs/0 #/cidrs/2"},
+		{KeySpec{Name: "a\nb", Scope: "write", ExpiresAt: now, CIDRs: []string{"x", "192.0.2.1", "192.0.2.0/33"}},
+			"#/name #/scope #/expires_at #/cidrs/0 #/cidrs/2"},
 		{KeySpec{ExpiresAt: now.Add(101 * 366 * 24 * time.Hour)}, "#/expires_at"},
 		{KeySpec{CIDRs: many}, "#/cidrs"},
-		{KeySpec{CIDRs: []string{"192.0.2.77/24", "192.0.2.0/24", "::ffff:198.51.100.1", "2001:DB8::1/32", "0.0.0.0/0"}}, "[192.0.2.0/24 198.51.100.1/32 2001:db8::/32 0.0.0.0/0]"},
-		{KeySpec{CIDRs: []string{"::ffff:192.0.2.0/120", "fe80::1%eth0", "", "192.0.2.1 ", "01.2.3.4"}}, "#/cidrs/0 #/cidrs/1 #/cidrs/2 #/cidrs/3 #/cidrs/4"},
+		{KeySpec{CIDRs: []string{"192.0.2.77/24", "192.0.2.0/24", "::ffff:198.51.100.1", "2001:DB8::1/32", "0.0.0.0/0"}},
+			"[192.0.2.0/24 198.51.100.1/32 2001:db8::/32 0.0.0.0/0]"},
+		{KeySpec{CIDRs: []string{"::ffff:192.0.2.0/120", "fe80::1%eth0", "", "192.0.2.1 ", "01.2.3.4"}},
+			"#/cidrs/0 #/cidrs/1 #/cidrs/2 #/cidrs/3 #/cidrs/4"},
 	} {
 		problems := c.spec.check(now)
 		got := fmt.Sprint(c.spec.CIDRs)

@@ -85,7 +85,8 @@ func (p *People) begin(ctx context.Context, person *identity.Person, from Client
 	return token, err
 }
 
-func (p *People) insertSession(ctx context.Context, person *identity.Person, account int64, from Client, lasts time.Duration, pending bool) (token string, err error) {
+func (p *People) insertSession(ctx context.Context, person *identity.Person, account int64, from Client, lasts time.Duration,
+	pending bool) (token string, err error) {
 	now := p.Now()
 	token = newToken("")
 	err = p.Store.SessionInsert(ctx, &identity.Session{
@@ -224,7 +225,8 @@ func (p *People) EndSession(ctx context.Context, v *Visit, id, address string) e
 		if err := p.Store.SessionDelete(ctx, s.Hash); err != nil {
 			return err
 		}
-		v.audit(ctx, p.Audit, address, audit.SessionEnded, fmt.Sprintf("%s from %s, begun %s", Browser(s.Agent), s.Address, s.CreatedAt.UTC().Format(time.RFC3339)))
+		v.audit(ctx, p.Audit, address, audit.SessionEnded,
+			fmt.Sprintf("%s from %s, begun %s", Browser(s.Agent), s.Address, s.CreatedAt.UTC().Format(time.RFC3339)))
 		return nil
 	}
 	return fault.NoSuch("session")
@@ -242,8 +244,10 @@ func (p *People) EndOtherSessions(ctx context.Context, v *Visit, address string)
 // Browsers and systems as they appear in a User-Agent, the most specific first,
 // because many also name others.
 var (
-	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
-	systems  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}}
+	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"},
+		{"Chrome/", "Chrome"}, {"Safari/", "Safari"}}
+	systems = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"},
+		{"CrOS", "ChromeOS"}, {"Linux", "Linux"}}
 )
 
 // Browser describes a User-Agent in a few words.

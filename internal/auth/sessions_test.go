@@ -47,7 +47,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		t.Errorf("the sessions are %+v", sessions)
 	}
 	w.wantCode("no session", w.EndSession(t.Context(), a, "x", home), fault.NotFound)
-	w.wantCode("another's", w.EndSession(t.Context(), &Visit{Account: a.Account, Person: &identity.Person{Email: "bob@example.com"}}, SessionID(other), home), fault.NotFound)
+	w.wantCode("another's", w.EndSession(t.Context(), &Visit{Account: a.Account, Person: &identity.Person{Email: "bob@example.com"}},
+		SessionID(other), home), fault.NotFound)
 	w.wantCode("ending it", w.EndSession(t.Context(), a, SessionID(other), home), 0)
 	_, err = w.Session(t.Context(), in.Token)
 	w.wantCode("the ended session", err, fault.Unauthorized)
@@ -156,8 +157,10 @@ signin.failed by nobody from 192.0.2.9 ×1: no account has this email`
 		t.Errorf("the service's is\n%s\nwant\n%s", got, want)
 	}
 	for _, line := range []string{
-		`msg=audit event=signin.failed actor=nobody account=` + a.Account.ID.String() + ` address=2001:db8::2 detail="the password was wrong"`,
-		`msg=audit event=password.changed actor=session name=ann@example.com account=` + a.Account.ID.String() + ` address=192.0.2.1 detail="other sessions ended, all keys revoked"`,
+		`msg=audit event=signin.failed actor=nobody account=` + a.Account.ID.String() +
+			` address=2001:db8::2 detail="the password was wrong"`,
+		`msg=audit event=password.changed actor=session name=ann@example.com account=` + a.Account.ID.String() +
+			` address=192.0.2.1 detail="other sessions ended, all keys revoked"`,
 	} {
 		if !strings.Contains(logged.String(), line) {
 			t.Errorf("not logged: %s\n%s", line, logged.String())

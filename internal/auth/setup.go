@@ -49,7 +49,8 @@ func (p *People) prepareSetup(ctx context.Context) error {
 		return fmt.Errorf("storing a setup code: %w", err)
 	}
 	p.setup.code, p.setup.expires = code, expires
-	p.Log.Info("no account yet: sign up with this setup code to become the operator", "setup_code", code, "expires", expires.UTC().Format(time.RFC3339))
+	p.Log.Info("no account yet: sign up with this setup code to become the operator", "setup_code", code, "expires",
+		expires.UTC().Format(time.RFC3339))
 	return nil
 }
 

@@ -69,7 +69,8 @@ func TestWrongSetupCodesAreThrottled(t *testing.T) {
 
 func TestEachNodesSetupCodeWorksOnEveryNode(t *testing.T) {
 	w := newTown(t, SignupInvite)
-	other := NewPeople(PeopleConfig{Store: w.s, Now: w.Now, Signup: SignupInvite, Pace: time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	other := NewPeople(PeopleConfig{Store: w.s, Now: w.Now, Signup: SignupInvite, Pace: time.Millisecond,
+		Log: slog.New(slog.DiscardHandler)})
 	here := w.setupCode()
 	there, err := other.SetupCode(t.Context())
 	if err != nil || there == here {

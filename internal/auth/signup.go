@@ -111,7 +111,8 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		return "", err
 	}
 	now := p.Now()
-	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown, Secrets: []identity.Secret{newSecret(now)}}
+	r.Account = &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: now, Origin: identity.OriginKnown,
+		Secrets: []identity.Secret{newSecret(now)}}
 	r.Password = hash
 	if door.Signup == SignupOpen && !r.FirstOnly {
 		r.Account.Origin = identity.OriginOpen

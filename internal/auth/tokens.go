@@ -40,7 +40,8 @@ func ReadTokenKeys(ctx context.Context, s store.Accounts, account int64) (TokenK
 
 // changeTokenKeys stores what change returns of an account's token keys, unless that is
 // false, and returns them as they are then.
-func changeTokenKeys(ctx context.Context, s store.Accounts, account int64, change func(k TokenKeys, have bool) (TokenKeys, bool)) (TokenKeys, error) {
+func changeTokenKeys(ctx context.Context, s store.Accounts, account int64,
+	change func(k TokenKeys, have bool) (TokenKeys, bool)) (TokenKeys, error) {
 	for range tokenTries {
 		a, err := s.AccountOf(ctx, account)
 		if err != nil {

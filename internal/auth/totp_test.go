@@ -54,7 +54,8 @@ func TestWhichCodesAreAccepted(t *testing.T) {
 func TestTheAddressForApps(t *testing.T) {
 	t.Parallel()
 	v := &identity.TOTP{Secret: []byte("12345678901234567890")}
-	if got, want := TOTPAddress(v, "a+b c@example.com"), "otpauth://totp/punctual:a+b%20c@example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=punctual"; got != want {
+	if got, want := TOTPAddress(v, "a+b c@example.com"),
+		"otpauth://totp/punctual:a+b%20c@example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=punctual"; got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 	if got, want := TOTPText(v), "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ"; got != want {

@@ -46,13 +46,15 @@ func backlog(ctx context.Context, t *trial) error {
 	if o, _, err = t.runSteady(ctx); err != nil {
 		return err
 	}
-	t.lateFigures(late{prefix: "steady_", label: "steady late", against: "steady/", p50: "1.43", p99: "1.43"}, t.latency("backlog steady", o.late))
+	t.lateFigures(late{prefix: "steady_", label: "steady late", against: "steady/", p50: "1.43", p99: "1.43"},
+		t.latency("backlog steady", o.late))
 	ended, err := t.service.api.vitals(ctx)
 	if err != nil {
 		return err
 	}
 	t.figure(Figure{Name: "resident", Label: "resident memory, at the start", Unit: "MiB", Value: began.resident / mebibyte})
-	t.figure(Figure{Name: "resident_end", Label: "resident memory, in the end", Unit: "MiB", Value: ended.resident / mebibyte, Mark: "512 MiB"})
+	t.figure(Figure{Name: "resident_end", Label: "resident memory, in the end", Unit: "MiB", Value: ended.resident / mebibyte,
+		Mark: "512 MiB"})
 	return nil
 }
 
@@ -159,7 +161,8 @@ func (t *trial) measureLists(ctx context.Context) error {
 		return err
 	}
 	ms, err := t.listMedian(ctx, last)
-	t.figure(Figure{Name: "list_last", Label: "list, last page by cursor", Unit: "ms", Value: ms, Against: "backlog/list_all", Mark: "1.00"})
+	t.figure(Figure{Name: "list_last", Label: "list, last page by cursor", Unit: "ms", Value: ms, Against: "backlog/list_all",
+		Mark: "1.00"})
 	t.figure(Figure{Name: "pages", Label: "pages of the list", Value: float64(pages), Detail: true})
 	return err
 }

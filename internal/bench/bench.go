@@ -89,7 +89,8 @@ func (b *bench) measure(ctx context.Context) (*Report, error) {
 	report := &Report{
 		Punctual: b.Version, Go: runtime.Version(), Date: time.Now().UTC().Truncate(time.Second), Machine: describeMachine(b.directory),
 		Settings: Settings{
-			Runs: b.Runs, Sizes: b.Sizes, Counts: b.Sizes.counts(), Store: b.storeName(), LeadSeconds: b.Sizes.lead().Seconds(), BodyBytes: bodyBytes,
+			Runs: b.Runs, Sizes: b.Sizes, Counts: b.Sizes.counts(), Store: b.storeName(), LeadSeconds: b.Sizes.lead().Seconds(),
+			BodyBytes: bodyBytes,
 		},
 		Problems: []string{},
 	}

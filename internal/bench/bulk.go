@@ -37,7 +37,8 @@ func bulk(ctx context.Context, t *trial) error {
 	t.cpu(Figure{Name: "cpu", Label: "service's CPU a job", Against: "ingest/cpu"}, after.cpu-before.cpu, len(jobs))
 	t.cpu(Figure{Name: "load_cpu", Label: "load's CPU a job"}, made.cpu, len(jobs))
 	t.figure(Figure{Name: "single", Label: "jobs created, one a call", Unit: "/s", Value: single.perSecond})
-	t.figure(Figure{Name: "creates", Label: "jobs created in batches", Unit: "/s", Value: made.perSecond, Against: "bulk/single", Mark: t.mark("4.00", "")})
+	t.figure(Figure{Name: "creates", Label: "jobs created in batches", Unit: "/s", Value: made.perSecond, Against: "bulk/single",
+		Mark: t.mark("4.00", "")})
 	c := made.calls
 	t.figure(Figure{Name: "call_p50", Label: "batch, p50", Unit: "ms", Value: c.at(0.5)})
 	t.figure(Figure{Name: "call_p99", Label: "batch, p99", Unit: "ms", Value: c.at(0.99)})
@@ -50,7 +51,8 @@ func bulk(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	t.lateFigures(late{prefix: "beside_", label: "steady beside batches, late", against: "bulk/alone_", p99: "3.00", shown: showMost}, t.latency("steady beside batches", beside.late))
+	t.lateFigures(late{prefix: "beside_", label: "steady beside batches, late", against: "bulk/alone_", p99: "3.00", shown: showMost},
+		t.latency("steady beside batches", beside.late))
 	return nil
 }
 

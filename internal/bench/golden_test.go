@@ -42,7 +42,8 @@ func sampleReport() *Report {
 	known := map[string]float64{}
 	rows := []*WorkloadRow{
 		{Name: "ceiling", About: "a bare client", Runs: []Result{{
-			Figures:   []Figure{{Name: "herd", Label: "herd, requests", Unit: "/s", Value: 21_340}, {Name: "steady_p99", Label: "steady late, p99", Unit: "ms", Value: 2.8}},
+			Figures: []Figure{{Name: "herd", Label: "herd, requests", Unit: "/s", Value: 21_340},
+				{Name: "steady_p99", Label: "steady late, p99", Unit: "ms", Value: 2.8}},
 			Latencies: []Curve{newCurve("ceiling steady", fast)},
 			Protocol:  "HTTP/1.1",
 		}}},
@@ -67,7 +68,8 @@ func sampleReport() *Report {
 	}
 	return &Report{
 		Punctual: "1.2.3", Go: "go1.26", Date: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC),
-		Machine: Machine{System: "linux/amd64", Processors: 2, Processor: "Fast & Good <x>", MemoryMiB: 8192, Filesystem: "tmpfs", Load: 1.5},
+		Machine: Machine{System: "linux/amd64", Processors: 2, Processor: "Fast & Good <x>", MemoryMiB: 8192, Filesystem: "tmpfs",
+			Load: 1.5},
 		Settings: Settings{Workloads: []string{"ceiling", "herd", "slow", "cost"}, Runs: 3, Sizes: Full(), Counts: new(Full()).counts(),
 			Store: "sqlite", LeadSeconds: 10, BodyBytes: bodyBytes},
 		Workloads: rows, Problems: problemsOf(rows[1]),
@@ -158,7 +160,8 @@ func TestFormatValue(t *testing.T) {
 			t.Errorf("%v of %q is written %q, not %q", c.value, c.unit, got, c.want)
 		}
 	}
-	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12345: "12,345", 123456: "123,456", 1234567: "1,234,567", -5: "-5", -1234: "-1,234", -123456: "-123,456"} {
+	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 12345: "12,345", 123456: "123,456", 1234567: "1,234,567",
+		-5: "-5", -1234: "-1,234", -123456: "-123,456"} {
 		if got := thousands(n); got != want {
 			t.Errorf("%d is written %q, not %q", n, got, want)
 		}

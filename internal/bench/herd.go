@@ -43,7 +43,8 @@ func ingest(ctx context.Context, t *trial) error {
 	t.pace = made.perSecond
 	t.cpu(Figure{Name: "cpu", Label: "service's CPU a create", Against: "ceiling/ingest_cpu"}, after.cpu-cpu.cpu, len(jobs))
 	t.cpu(Figure{Name: "load_cpu", Label: "load's CPU a create", Against: "ceiling/ingest_load_cpu"}, made.cpu, len(jobs))
-	t.figure(Figure{Name: "creates", Label: "jobs created", Unit: "/s", Value: made.perSecond, Against: "ceiling/ingest", Mark: t.mark("0.55", "0.50")})
+	t.figure(Figure{Name: "creates", Label: "jobs created", Unit: "/s", Value: made.perSecond, Against: "ceiling/ingest",
+		Mark: t.mark("0.55", "0.50")})
 	c := made.calls
 	t.figure(Figure{Name: "call_p50", Label: "call, p50", Unit: "ms", Value: c.at(0.5), Against: "ceiling/ingest_p50"})
 	t.figure(Figure{Name: "call_p90", Label: "call, p90", Unit: "ms", Value: c.at(0.9)})
@@ -155,12 +156,14 @@ func herd(ctx context.Context, t *trial) error {
 	}
 	t.cpu(Figure{Name: "cpu", Label: "service's CPU to run a job", Against: "ceiling/herd_cpu"}, cpu.running, t.Sizes.Jobs)
 	t.cpu(Figure{Name: "target_cpu", Label: "target's CPU a job", Against: "ceiling/herd_target_cpu"}, cpu.target, t.Sizes.Jobs)
-	t.figure(Figure{Name: "throughput", Label: "jobs", Unit: "/s", Value: o.throughput(), Against: "ceiling/herd", Mark: t.mark("0.75", "0.50")})
+	t.figure(Figure{Name: "throughput", Label: "jobs", Unit: "/s", Value: o.throughput(), Against: "ceiling/herd",
+		Mark: t.mark("0.75", "0.50")})
 	t.lateFigures(late{prefix: "late_", label: "late", against: "ceiling/herd_", shown: showAll}, t.latency("herd", o.late))
 	n := float64(t.Sizes.Jobs)
 	bytes, err := t.grown(ctx, t.Sizes.Jobs, "job with its logs on disk")
 	t.costs = append(t.costs, append([]Figure{
-		{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(cpu.creating+cpu.running) / n, Against: "ceiling/herd_cpu", Mark: "110 µs"},
+		{Name: "cpu", Label: "service's CPU a job", Unit: "µs", Value: micros(cpu.creating+cpu.running) / n, Against: "ceiling/herd_cpu",
+			Mark: "110 µs"},
 		{Name: "cpu_create", Label: "of it to create it", Unit: "µs", Value: micros(cpu.creating) / n},
 		{Name: "cpu_run", Label: "of it to run and log it", Unit: "µs", Value: micros(cpu.running) / n},
 	}, bytes...))

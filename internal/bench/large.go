@@ -75,7 +75,8 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	t.cpu(Figure{Name: kind.name + "_cpu", Label: kind.label + ", CPU a job"}, cpu.running, n)
 	t.figure(Figure{Name: kind.name, Label: kind.label + ", jobs", Unit: "/s", Value: float64(n) / took.Seconds()})
 	if kib := t.service.peak(); kib > 0 {
-		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024, Mark: "640 MiB"})
+		t.figure(Figure{Name: kind.name + "_resident", Label: kind.label + ", most memory", Unit: "MiB", Value: kib / 1024,
+			Mark: "640 MiB"})
 	}
 	return t.stopService(ctx)
 }
@@ -95,7 +96,8 @@ func (t *trial) fillLarge(ctx context.Context, s records, n int, kind largeKind)
 		for i := range jobs {
 			jobs[i].url, jobs[i].body = strings.TrimSuffix(jobs[i].url, pathJob)+kind.path, kind.body
 		}
-		return insert(ctx, s, func(i int) planned { return jobs[i] }, len(jobs), func(i int) job.Owner { return owners[i%len(owners)] }, done)
+		return insert(ctx, s, func(i int) planned { return jobs[i] }, len(jobs), func(i int) job.Owner { return owners[i%len(owners)] },
+			done)
 	}
 	began, probe := time.Now(), max(1, n/largeProbe)
 	if err := fill(t.later(probe), new(atomic.Int64)); err != nil {

@@ -20,7 +20,8 @@ func TestOrder_ReadsWhatWasWritten(t *testing.T) {
 	due := time.UnixMicro(1_700_000_000_123_456)
 	jobs := []planned{
 		{number: 7, due: due, url: "https://127.0.0.1:1/job"},
-		{number: 8, due: due.Add(time.Second), create: due.Add(-time.Second), url: "https://127.0.0.1:1/hang", options: `,"timeout":10`, body: 5000},
+		{number: 8, due: due.Add(time.Second), create: due.Add(-time.Second), url: "https://127.0.0.1:1/hang", options: `,"timeout":10`,
+			body: 5000},
 	}
 	var text bytes.Buffer
 	if err := writeOrder(&text, loadOrder{URL: "http://127.0.0.1:2", Key: "k", Clients: 3, Batch: 1000, Keep: true}, jobs); err != nil {
@@ -47,7 +48,9 @@ func TestOrder_ReadsWhatWasWritten(t *testing.T) {
 
 // startTestLoad runs the load within the test, against a service of two calls. report
 // returns its last report, after calling then with each before it.
-func startTestLoad(t *testing.T, create http.HandlerFunc) (order func(loadOrder, []planned), report func(then ...func(loadReport)) loadReport, end func()) {
+func startTestLoad(t *testing.T, create http.HandlerFunc) (
+	order func(loadOrder, []planned), report func(then ...func(loadReport)) loadReport, end func(),
+) {
 	t.Helper()
 	service := httptest.NewServer(create)
 	t.Cleanup(service.Close)
@@ -115,7 +118,8 @@ func TestLoad_CreatesSinglyAndInBatches(t *testing.T) {
 		jobs[i] = planned{number: int64(i), due: time.Now(), url: "https://127.0.0.1:1/job"}
 	}
 	order(loadOrder{Clients: 2, Keep: true}, jobs)
-	if r := report(); r.Error != "" || r.Done != 5 || r.Calls.Count != 5 || len(r.Paths) != 5 || r.Paths[0] != "/api/jobs/5" || r.PerSecond <= 0 {
+	if r := report(); r.Error != "" || r.Done != 5 || r.Calls.Count != 5 || len(r.Paths) != 5 || r.Paths[0] != "/api/jobs/5" ||
+		r.PerSecond <= 0 {
 		t.Errorf("of single creates it reports %+v", r)
 	}
 	order(loadOrder{Clients: 2, Batch: 2}, jobs)
@@ -129,7 +133,10 @@ func TestLoad_CreatesSinglyAndInBatches(t *testing.T) {
 
 func TestLoad_ReportsRefusal(t *testing.T) {
 	t.Parallel()
-	order, report, _ := startTestLoad(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no more", http.StatusTooManyRequests) })
+	order, report, _ := startTestLoad(t, func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "no more", http.StatusTooManyRequests)
+	})
 	order(loadOrder{Clients: 1}, []planned{{number: 1, due: time.Now(), url: "https://127.0.0.1:1/job"}})
 	if r := report(); !strings.Contains(r.Error, "no more") || r.Done != 0 {
 		t.Errorf("of a refusal it reports %+v", r)

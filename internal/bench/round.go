@@ -151,7 +151,8 @@ func (o *outcome) problem(twiceIsFine bool) string {
 		wrong = append(wrong, fmt.Sprintf("%s of %s jobs arrived more than once", thousands(o.duplicates), thousands(o.planned)))
 	}
 	if o.early > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s of %s jobs arrived before they were due, by up to %s", thousands(o.early), thousands(o.planned), o.mostEarly))
+		wrong = append(wrong, fmt.Sprintf("%s of %s jobs arrived before they were due, by up to %s", thousands(o.early),
+			thousands(o.planned), o.mostEarly))
 	}
 	return strings.Join(wrong, ", and ")
 }

@@ -88,17 +88,18 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"good":           {func(*Config) {}, ""},
-		"workload":       {func(c *Config) { c.Workloads = []string{"herd", "heard"} }, `there is no "heard"; there are ceiling,`},
-		"runs":           {func(c *Config) { c.Runs = 0 }, "--runs"},
-		"jobs":           {func(c *Config) { c.Sizes.Jobs = 9 }, "--n"},
-		"rate":           {func(c *Config) { c.Sizes.Rate = 0.5 }, "--rate"},
-		"seconds":        {func(c *Config) { c.Sizes.Seconds = 0 }, "--seconds"},
-		"backlog":        {func(c *Config) { c.Sizes.Backlog = 1 }, "--backlog"},
-		"workers":        {func(c *Config) { c.Sizes.Workers = 0 }, "--workers"},
-		"two places":     {func(c *Config) { c.DatabaseURL, c.BaseURL = "x", "http://127.0.0.1" }, "exclude each other"},
-		"key alone":      {func(c *Config) { c.APIKey = "k" }, "--api-key goes with"},
-		"elsewhere":      {func(c *Config) { c.BaseURL, c.APIKey, c.AuthorityFile = "http://example.com", "k", "f" }, "not on this machine"},
+		"good":       {func(*Config) {}, ""},
+		"workload":   {func(c *Config) { c.Workloads = []string{"herd", "heard"} }, `there is no "heard"; there are ceiling,`},
+		"runs":       {func(c *Config) { c.Runs = 0 }, "--runs"},
+		"jobs":       {func(c *Config) { c.Sizes.Jobs = 9 }, "--n"},
+		"rate":       {func(c *Config) { c.Sizes.Rate = 0.5 }, "--rate"},
+		"seconds":    {func(c *Config) { c.Sizes.Seconds = 0 }, "--seconds"},
+		"backlog":    {func(c *Config) { c.Sizes.Backlog = 1 }, "--backlog"},
+		"workers":    {func(c *Config) { c.Sizes.Workers = 0 }, "--workers"},
+		"two places": {func(c *Config) { c.DatabaseURL, c.BaseURL = "x", "http://127.0.0.1" }, "exclude each other"},
+		"key alone":  {func(c *Config) { c.APIKey = "k" }, "--api-key goes with"},
+		"elsewhere": {func(c *Config) { c.BaseURL, c.APIKey, c.AuthorityFile = "http://example.com", "k", "f" },
+			"not on this machine"},
 		"no url":         {func(c *Config) { c.BaseURL = "127.0.0.1:8080" }, "not understood"},
 		"no key":         {func(c *Config) { c.BaseURL = "http://localhost:8080" }, "--api-key"},
 		"no authority":   {func(c *Config) { c.BaseURL, c.APIKey = "http://[::1]:8080", "k" }, "--authority"},
@@ -133,7 +134,8 @@ func TestBodiesAreOfOneSize(t *testing.T) {
 			t.Errorf("of job %d the target reads %d, %v", number, got, ok)
 		}
 	}
-	for _, body := range []string{"", "{}", `{"job":`, `{"job":12`, `{"job":"x",`, `{"jab":1,"x":2}`, `{"job":99999999999999999999,"x":2}`} {
+	for _, body := range []string{"", "{}", `{"job":`, `{"job":12`, `{"job":"x",`, `{"jab":1,"x":2}`,
+		`{"job":99999999999999999999,"x":2}`} {
 		if number, ok := readNumber([]byte(body)); ok {
 			t.Errorf("of %s the target reads %d", body, number)
 		}

@@ -16,7 +16,8 @@ func (b *bench) tryService(ctx context.Context) error {
 	a := newAPI(b.BaseURL, b.APIKey, 1)
 	defer a.close()
 	if !a.ready(ctx) {
-		return fmt.Errorf("the service at %s is not ready; start it with --allow-private-targets --target-ca-file %s", b.BaseURL, b.AuthorityFile)
+		return fmt.Errorf("the service at %s is not ready; start it with --allow-private-targets --target-ca-file %s", b.BaseURL,
+			b.AuthorityFile)
 	}
 	if v, err := a.vitals(ctx); err != nil {
 		return err

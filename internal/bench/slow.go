@@ -84,7 +84,8 @@ func hosts(ctx context.Context, t *trial) error {
 		if err != nil {
 			return err
 		}
-		t.cpu(Figure{Name: name + "_cpu", Label: "service's CPU, " + name + " herd", Against: "hosts/bare_" + name + "_cpu"}, cpu.running, t.Sizes.Jobs)
+		t.cpu(Figure{Name: name + "_cpu", Label: "service's CPU, " + name + " herd", Against: "hosts/bare_" + name + "_cpu"}, cpu.running,
+			t.Sizes.Jobs)
 		throughput[i] = o.throughput()
 		f := Figure{Name: name, Label: name + " herd, jobs", Unit: "/s", Value: o.throughput(), Against: "hosts/bare_" + name}
 		if i == 0 {
@@ -92,8 +93,10 @@ func hosts(ctx context.Context, t *trial) error {
 		}
 		t.figure(f)
 		t.lateFigures(late{prefix: name + "_", label: name + " herd late", shown: showNone}, t.latency("hosts, "+name, o.late))
-		t.figure(Figure{Name: name + "_handshakes", Label: name + " herd, handshakes", Value: float64(t.target.handshakes.Load() - handshakes), Detail: true})
-		t.figure(Figure{Name: name + "_resumed", Label: name + " herd, sessions taken up", Value: float64(t.target.resumed.Load() - resumed)})
+		t.figure(Figure{Name: name + "_handshakes", Label: name + " herd, handshakes",
+			Value: float64(t.target.handshakes.Load() - handshakes), Detail: true})
+		t.figure(Figure{Name: name + "_resumed", Label: name + " herd, sessions taken up",
+			Value: float64(t.target.resumed.Load() - resumed)})
 	}
 	t.figure(Figure{Name: "gain", Label: "second herd against first", Unit: "x", Value: throughput[1] / throughput[0], Mark: "3 x"})
 	return nil

@@ -69,7 +69,8 @@ func TestSummariseTakesMediansAndRatios(t *testing.T) {
 	t.Parallel()
 	result := func(v, late float64) Result {
 		return Result{
-			Figures:   []Figure{{Name: "a", Value: v, Against: "ceiling/a"}, {Name: "b", Value: 2 * v, Against: "w/a"}, {Name: "c", Value: 1, Against: "absent/c"}},
+			Figures: []Figure{{Name: "a", Value: v, Against: "ceiling/a"}, {Name: "b", Value: 2 * v, Against: "w/a"},
+				{Name: "c", Value: 1, Against: "absent/c"}},
 			Latencies: []Curve{newCurve("w", []float64{late})},
 		}
 	}

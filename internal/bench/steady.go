@@ -17,7 +17,8 @@ func steady(ctx context.Context, t *trial) error {
 	if err := t.cpuFigures(ctx, cost, "ceiling/steady_"); err != nil {
 		return err
 	}
-	t.lateFigures(late{label: "late", against: "ceiling/steady_", p50: t.mark("1 ms", ""), p99: t.mark("5 ms", "8 ms"), shown: showAll}, t.latency("steady", o.late))
+	t.lateFigures(late{label: "late", against: "ceiling/steady_", p50: t.mark("1 ms", ""), p99: t.mark("5 ms", "8 ms"), shown: showAll},
+		t.latency("steady", o.late))
 	return nil
 }
 
@@ -141,7 +142,8 @@ func (t *trial) messageFigures(r *receipts, jobs *round) {
 	if steady, ok := t.known["steady/cpu"]; ok {
 		for _, f := range t.result.Figures {
 			if f.Name == "cpu" {
-				t.figure(Figure{Name: "message_cpu", Label: "service's CPU a message", Unit: "µs", Value: max(0, f.Value-steady) / messagesPerJob})
+				t.figure(Figure{Name: "message_cpu", Label: "service's CPU a message", Unit: "µs",
+					Value: max(0, f.Value-steady) / messagesPerJob})
 			}
 		}
 	}

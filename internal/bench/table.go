@@ -20,7 +20,8 @@ func heading(r *Report) string {
 	if r.Machine.Filesystem != "" && store == "sqlite" {
 		store += " on " + r.Machine.Filesystem
 	}
-	text := fmt.Sprintf("punctual bench: %s, %s\n%s\nstore: %s; a herd is %s jobs, steady is %s a second for %s s", r.Punctual, r.Go, r.Machine, store,
+	text := fmt.Sprintf("punctual bench: %s, %s\n%s\nstore: %s; a herd is %s jobs, steady is %s a second for %s s", r.Punctual, r.Go,
+		r.Machine, store,
 		thousands(s.Jobs), plain(s.Rate), plain(s.Seconds))
 	if s.Runs > 1 {
 		text += fmt.Sprintf("; medians of %d runs", s.Runs)

@@ -82,7 +82,8 @@ func TestTargetNotesArrivals(t *testing.T) {
 	if at := first.seen[0].time(); at.Before(began) || at.After(time.Now()) {
 		t.Errorf("a job came at %s", at)
 	}
-	for path, body := range map[string][]byte{pathJob: appendBody(nil, 21, bodyBytes), pathHang: []byte("{}"), "/else": appendBody(nil, 1, bodyBytes), "/webhook/1": []byte(`{}`)} {
+	for path, body := range map[string][]byte{pathJob: appendBody(nil, 21, bodyBytes), pathHang: []byte("{}"),
+		"/else": appendBody(nil, 1, bodyBytes), "/webhook/1": []byte(`{}`)} {
 		if status := post(t.Context(), client, target.urls[0]+path, body); status != 404 {
 			t.Errorf("a stray at %s is answered with %d", path, status)
 		}

@@ -24,7 +24,8 @@ var workloads []workload
 // like this.
 func init() {
 	workloads = []workload{
-		{name: "ceiling", about: "the same requests from a bare client, and the same creates at a bare handler, without a store", run: ceiling},
+		{name: "ceiling", about: "the same requests from a bare client, and the same creates at a bare handler, without a store",
+			run: ceiling},
 		{name: "ingest", about: "jobs created one a request, each answered after its commit", run: ingest},
 		{name: "bulk", about: "jobs created a thousand a request, alone and beside steady jobs", run: bulk},
 		{name: "herd", about: "jobs that are due at one instant", run: herd},

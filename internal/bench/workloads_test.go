@@ -48,7 +48,8 @@ var tiny = []string{"--n=50", "--rate=40", "--seconds=1", "--backlog=1000", "--w
 func TestEveryWorkload(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
-	for _, group := range []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "crowd", "slow", "hosts", "large", "backlog", "crash"} {
+	for _, group := range []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "crowd", "slow", "hosts", "large", "backlog",
+		"crash"} {
 		for name := range strings.SplitSeq(group, ",") {
 			tested[name] = true
 		}
@@ -104,7 +105,8 @@ func check(t *testing.T, w *bench.WorkloadRow) {
 	t.Helper()
 	for _, f := range w.Figures {
 		// Processor time is told in hundredths of a second: too coarse here.
-		zeroIsFine := f.Unit == "" || f.Unit == "µs" || strings.HasPrefix(f.Name, "down_") || strings.HasPrefix(f.Name, "after_") || strings.HasPrefix(f.Name, "again_")
+		zeroIsFine := f.Unit == "" || f.Unit == "µs" || strings.HasPrefix(f.Name, "down_") || strings.HasPrefix(f.Name, "after_") ||
+			strings.HasPrefix(f.Name, "again_")
 		if f.Value < 0 || f.Value == 0 && !zeroIsFine {
 			t.Errorf("%s of %s is %v", f.Name, w.Name, f.Value)
 		}

@@ -134,7 +134,8 @@ func (f *recordsFlags) readable(a *identity.Account) error {
 		if f.SecretsKeyFile == "" {
 			return fmt.Errorf("the signing secrets of %s are encrypted; give the service's key file with --secrets-key-file", a.Email)
 		}
-		return fmt.Errorf("the signing secrets of %s are encrypted with a key that %s does not have; add it to the file", a.Email, f.SecretsKeyFile)
+		return fmt.Errorf("the signing secrets of %s are encrypted with a key that %s does not have; add it to the file", a.Email,
+			f.SecretsKeyFile)
 	}
 	return nil
 }
@@ -197,7 +198,8 @@ func printKeys(out io.Writer, email string, keys []keyView) error {
 			networks = strings.Join(k.CIDRs, ",")
 		}
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			k.ID, printable(k.Name), k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt), networks, orDash(k.CreatedBy))
+			k.ID, printable(k.Name), k.Prefix, k.Scope, orDash(k.CreatedAt), orDash(k.LastUsedAt), orDash(k.ExpiresAt), orDash(k.RevokedAt),
+			networks, orDash(k.CreatedBy))
 	}
 	return w.Flush()
 }
@@ -387,7 +389,8 @@ func (c *keysCreate) Run(env *environment) error {
 }
 
 // issueKey creates a key for an account and records that in the audit log.
-func issueKey(ctx context.Context, env *environment, s store.Store, a *identity.Account, spec auth.KeySpec, now time.Time) (newKeyView, error) {
+func issueKey(ctx context.Context, env *environment, s store.Store, a *identity.Account, spec auth.KeySpec,
+	now time.Time) (newKeyView, error) {
 	key, k, err := auth.IssueKey(ctx, s, a.Number, spec, now)
 	if err != nil {
 		return newKeyView{}, err

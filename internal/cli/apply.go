@@ -197,7 +197,8 @@ func readDocuments(in io.Reader, path string) ([]document, error) {
 		}
 		paths = nil
 		for _, entry := range entries {
-			if extension := strings.ToLower(filepath.Ext(entry.Name())); !entry.IsDir() && slices.Contains([]string{".json", ".yaml", ".yml"}, extension) {
+			if extension := strings.ToLower(filepath.Ext(entry.Name())); !entry.IsDir() &&
+				slices.Contains([]string{".json", ".yaml", ".yml"}, extension) {
 				paths = append(paths, filepath.Join(path, entry.Name()))
 			}
 		}

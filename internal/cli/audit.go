@@ -19,7 +19,8 @@ import (
 // no account. It reports only failures.
 func (env *environment) record(s store.Store, account job.Owner, event, detail string) {
 	failures := slog.New(slog.NewTextHandler(env.errOut, &slog.HandlerOptions{Level: slog.LevelError}))
-	audit.New(s, s.Now, failures).Audit(env.ctx, audit.Entry{Account: account, Actor: audit.Actor{Kind: audit.ByCommand}, Event: event, Detail: detail})
+	audit.New(s, s.Now, failures).Audit(env.ctx, audit.Entry{Account: account, Actor: audit.Actor{Kind: audit.ByCommand}, Event: event,
+		Detail: detail})
 }
 
 type accountsAudit struct {
@@ -57,7 +58,8 @@ func (c *accountsAudit) Run(env *environment) error {
 		}
 		views := []auditView{}
 		for _, e := range entries {
-			views = append(views, auditView{e.ID, viewTime(e.InsertedAt), e.Event, actorView{e.ActorKind, orNull(e.ActorName)}, orNull(e.Address), orNull(e.Detail), e.Count, viewTime(e.LastAt)})
+			views = append(views, auditView{e.ID, viewTime(e.InsertedAt), e.Event, actorView{e.ActorKind, orNull(e.ActorName)},
+				orNull(e.Address), orNull(e.Detail), e.Count, viewTime(e.LastAt)})
 		}
 		if c.JSON {
 			return printJSON(env.out, views)

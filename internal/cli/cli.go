@@ -182,7 +182,8 @@ func newParser(grammar any, out, errOut io.Writer) (*kong.Kong, *settings) {
 		kong.ValueFormatter(describe),
 		kong.Resolvers(variables),
 		kong.NamedMapper("switch", switchMapper{}),
-		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp, "states": strings.Join(job.StateFilters(), ", ")},
+		kong.Vars{"workloads": workloadNames(), "target_ports": execute.DefaultPorts, "target_help": targetHelp,
+			"states": strings.Join(job.StateFilters(), ", ")},
 	)
 	parser.Model.HelpFlag.Help = "Show this help."
 	addExamples(parser.Model.Node)

@@ -111,7 +111,8 @@ func allFlags(node *kong.Node) []*kong.Flag { return slices.Concat(node.AllFlags
 // flagNamed returns the flag that a word such as --state or -q names; nil if none.
 func flagNamed(node *kong.Node, word string) *kong.Flag {
 	for _, f := range allFlags(node) {
-		if name, long := strings.CutPrefix(word, "--"); long && (name == f.Name || slices.Contains(f.Aliases, name)) || f.Short != 0 && word == "-"+string(f.Short) {
+		if name, long := strings.CutPrefix(word, "--"); long && (name == f.Name || slices.Contains(f.Aliases, name)) || f.Short != 0 &&
+			word == "-"+string(f.Short) {
 			return f
 		}
 	}

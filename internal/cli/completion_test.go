@@ -57,7 +57,9 @@ func TestCompletion_BashOffersCandidates(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '%s\\thelp\\n' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command(path, "--norc", "-c", `source "$1"; COMP_WORDS=("$2" jobs "list" --st); COMP_CWORD=3; _punctual; printf '%s,' "${COMPREPLY[@]}"`, "-", file, program).CombinedOutput()
+	out, err := exec.Command(path, "--norc", "-c",
+		`source "$1"; COMP_WORDS=("$2" jobs "list" --st); COMP_CWORD=3; _punctual; printf '%s,' "${COMPREPLY[@]}"`, "-", file,
+		program).CombinedOutput()
 	if want := "__complete,jobs,list,--st,"; err != nil || string(out) != want {
 		t.Errorf("the candidates are %q, %v, want %q", out, err, want)
 	}

@@ -72,7 +72,8 @@ func TestACopyPrintsWhatItCopiedAsJSON(t *testing.T) {
 	if err := json.Unmarshal(run("copy", "--from", from, "--to", to, "--json"), &view); err != nil {
 		t.Fatal(err)
 	}
-	if len(view.Records) != 14 || view.Records["accounts"] != 1 || view.Records["people"] != 1 || view.Records["members"] != 1 || view.Records["keys"] != 1 || view.Records["audits"] != 2 || view.Resumed || view.Seconds <= 0 {
+	if len(view.Records) != 14 || view.Records["accounts"] != 1 || view.Records["people"] != 1 || view.Records["members"] != 1 ||
+		view.Records["keys"] != 1 || view.Records["audits"] != 2 || view.Resumed || view.Seconds <= 0 {
 		t.Errorf("the copy printed %+v", view)
 	}
 }

@@ -66,9 +66,11 @@ func (c *devCommand) Run(env *environment) (err error) {
 		return err
 	}
 	return app.Run(env.ctx, app.Config{
-		Listen: c.Listen, GoogleListen: c.GoogleListen, GoogleKey: devKey, AppEngineURL: c.AppEngineURL.URL, DatabaseURL: database, SecretsKeyFile: keys, PublicURL: here,
+		Listen: c.Listen, GoogleListen: c.GoogleListen, GoogleKey: devKey, AppEngineURL: c.AppEngineURL.URL, DatabaseURL: database,
+		SecretsKeyFile: keys, PublicURL: here,
 		AllowPrivateTargets: true, AllowHTTPTargets: true, TargetPorts: ports, Concurrency: 1000, Retention: 30 * 24 * time.Hour,
-		Signup: auth.SignupClosed, TrustedProxies: network.Loopback, Version: buildinfo.Read().Version, Log: logger(env.errOut, c.LogLevel, c.LogFormat),
+		Signup: auth.SignupClosed, TrustedProxies: network.Loopback, Version: buildinfo.Read().Version,
+		Log:       logger(env.errOut, c.LogLevel, c.LogFormat),
 		Listening: func(string) { _ = v.print(env.out) },
 		Clock:     &virtual.Clock{},
 	})
@@ -78,7 +80,8 @@ func (c *devCommand) Run(env *environment) (err error) {
 func loopbackAddress(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("%q is not an address of this machine only, as in 127.0.0.1:8080; use punctual serve to serve others", address)
+		return "", fmt.Errorf("%q is not an address of this machine only, as in 127.0.0.1:8080; use punctual serve to serve others",
+			address)
 	}
 	if port != "0" {
 		return address, nil

@@ -14,7 +14,8 @@ import (
 
 // filterCommands are the commands that take the filters of a list.
 var filterCommands = map[string]job.Lists{
-	"jobs list": job.OfJobs, "operations start cancel": job.OfOperations, "schedules list": job.OfSchedules, "logs list": job.OfLogs, "logs export": job.OfLogs,
+	"jobs list": job.OfJobs, "operations start cancel": job.OfOperations, "schedules list": job.OfSchedules, "logs list": job.OfLogs,
+	"logs export": job.OfLogs,
 }
 
 // Each flag that selects records reaches the request, and none can be given without a

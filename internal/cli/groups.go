@@ -41,7 +41,8 @@ type groupsList struct {
 func (c *groupsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/groups", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME", shrink: true}, {title: "TARGETS"}}
-	return printAll(&c.displayFlags, env, records, err, (*groupView).id, "there are no groups; define one with punctual groups set", columns,
+	return printAll(&c.displayFlags, env, records, err, (*groupView).id, "there are no groups; define one with punctual groups set",
+		columns,
 		func(_ terminal, g *groupView) []string { return []string{g.Name, strconv.Itoa(len(g.Targets))} })
 }
 
@@ -103,7 +104,8 @@ func targetsOf(texts []string) (rawjson.Value, error) {
 		if !found {
 			return nil, failed(statusUsage, "%s is no target; give it as NAME=URL", text)
 		}
-		targets = append(targets, rawjson.Object([]rawjson.Member{{Name: "name", Value: rawjson.Quote(name)}, {Name: "url", Value: rawjson.Quote(target)}}))
+		targets = append(targets, rawjson.Object([]rawjson.Member{{Name: "name", Value: rawjson.Quote(name)},
+			{Name: "url", Value: rawjson.Quote(target)}}))
 	}
 	return rawjson.Array(targets), nil
 }
@@ -135,7 +137,8 @@ func (c *serviceFlags) printGroupJobs(env *environment, records []byte) error {
 		if !c.Quiet {
 			text = fmt.Sprintf("job %d is due %s", jobs[i].Number, c.terminal(env).moment(jobs[i].Job.Scheduled))
 			if jobs[i].Job.Conflict {
-				text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", jobs[i].Number, printable(jobs[i].Job.State))
+				text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", jobs[i].Number,
+					printable(jobs[i].Job.State))
 			}
 		}
 		if _, err := fmt.Fprintln(env.out, text); err != nil {

@@ -36,7 +36,8 @@ func (c *healthCommand) Run(env *environment) error {
 		return fmt.Errorf("--listen %q is not an address like 127.0.0.1:8080", c.Listen)
 	}
 	// Neither a proxy nor a redirect comes between: the service is on this machine.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("the service can't be reached at %s: %w", address, err)

@@ -240,7 +240,8 @@ func readImported(in io.Reader, path string) ([]byte, error) {
 
 // printImported prints line, zone, method, URL and next runs of what can be imported.
 func printImported(out io.Writer, to terminal, entries []crontab.Entry, now time.Time) error {
-	t := &table{columns: []column{{title: "LINE"}, {title: "TIME"}, {title: "ZONE"}, {title: "METHOD"}, {title: "URL", shrink: true}, {title: "NEXT RUNS"}}}
+	t := &table{columns: []column{{title: "LINE"}, {title: "TIME"}, {title: "ZONE"}, {title: "METHOD"}, {title: "URL", shrink: true},
+		{title: "NEXT RUNS"}}}
 	for i := range entries {
 		e := &entries[i]
 		if e.Err != nil {

@@ -117,7 +117,10 @@ func (c *importQStash) read(env *environment, path string) ([]byte, error) {
 	}
 	request.Header.Set("Authorization", "Bearer "+c.Token)
 	request.Header.Set("User-Agent", "punctual/"+buildinfo.Read().Version)
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // which would get the token
+	client := &http.Client{CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}} // which would get the token
 	got, err := client.Do(request)
 	if err != nil {
 		return nil, failed(statusUnreachable, "the account that is imported can't be read: %w", err)

@@ -46,6 +46,7 @@ func (c *issuerRotate) Run(env *environment) error {
 	if c.JSON {
 		return printJSON(env.out, issuerView{made.KeyID, viewTime(made.SignsAt), viewTime(made.OldEnd)})
 	}
-	_, err = fmt.Fprintf(env.out, "key      %s\nsigns    from %s\nold keys published until %s\n", made.KeyID, job.FormatTime(made.SignsAt), job.FormatTime(made.OldEnd))
+	_, err = fmt.Fprintf(env.out, "key      %s\nsigns    from %s\nold keys published until %s\n", made.KeyID, job.FormatTime(made.SignsAt),
+		job.FormatTime(made.OldEnd))
 	return err
 }

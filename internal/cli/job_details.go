@@ -164,7 +164,8 @@ func (d *detailsView) print(out io.Writer, to terminal, because, response string
 	if _, err := fmt.Fprintln(out); err != nil {
 		return err
 	}
-	t := table{columns: []column{{title: "ATTEMPT"}, {title: "STARTED"}, {title: "TOOK"}, {title: "RESULT", shrink: true}, {title: "RETRY"}}}
+	t := table{columns: []column{{title: "ATTEMPT"}, {title: "STARTED"}, {title: "TOOK"}, {title: "RESULT", shrink: true},
+		{title: "RETRY"}}}
 	for i := range d.Attempts {
 		a := &d.Attempts[i]
 		retry := ""

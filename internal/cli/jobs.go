@@ -159,8 +159,10 @@ func (c *jobsList) Run(env *environment) error {
 		return err
 	}
 	records, err := c.list(env, "/api/jobs", query, c.Limit)
-	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*jobView).number, "there are no such jobs; create one with punctual jobs create", columns,
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true},
+		{title: "NAME", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*jobView).number, "there are no such jobs; create one with punctual jobs create",
+		columns,
 		func(to terminal, j *jobView) []string {
 			return []string{j.number(), j.Job.State, to.moment(j.Job.Scheduled), j.Args.String(), orDash(j.Name)}
 		})
@@ -277,7 +279,8 @@ func cancelled(j *jobView) string {
 	case j.Job.State != "cancelled":
 		return fmt.Sprintf("job %d is %s; nothing was changed", j.Number, printable(j.Job.State))
 	case j.Schedule != nil:
-		return fmt.Sprintf("job %d is cancelled; this skips only one run of schedule %s: punctual schedules disable %[2]s stops all", j.Number, printable(*j.Schedule))
+		return fmt.Sprintf("job %d is cancelled; this skips only one run of schedule %s: punctual schedules disable %[2]s stops all",
+			j.Number, printable(*j.Schedule))
 	}
 	return fmt.Sprintf("job %d is cancelled", j.Number)
 }

@@ -61,7 +61,8 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if held == 0 {
 		_, err = fmt.Fprintf(env.out, "%s created\n", counted(len(jobs), "job", "jobs"))
 	} else {
-		_, err = fmt.Fprintf(env.out, "%s created; %d not, because existing jobs hold their keys\n", counted(len(jobs)-held, "job", "jobs"), held)
+		_, err = fmt.Fprintf(env.out, "%s created; %d not, because existing jobs hold their keys\n", counted(len(jobs)-held, "job", "jobs"),
+			held)
 	}
 	return err
 }

@@ -221,7 +221,8 @@ func (c *accountsResume) Run(env *environment) error {
 }
 
 // setSuspension suspends an account, or resumes it at the zero time.
-func (f *recordsFlags) setSuspension(env *environment, ctx context.Context, s store.Store, a *identity.Account, at time.Time, reason string) error {
+func (f *recordsFlags) setSuspension(env *environment, ctx context.Context, s store.Store, a *identity.Account, at time.Time,
+	reason string) error {
 	if err := s.AccountSuspend(ctx, a.Number, at, reason); err != nil {
 		return err
 	}

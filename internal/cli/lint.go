@@ -29,7 +29,8 @@ type lintCommand struct {
 func (c *lintCommand) Run(env *environment) error {
 	for _, code := range c.Ignore {
 		if !slices.Contains(rehearse.Codes(), code) {
-			return failed(statusUsage, "--ignore: there is no code %s; the codes are %s", printable(code), strings.Join(rehearse.Codes(), ", "))
+			return failed(statusUsage, "--ignore: there is no code %s; the codes are %s", printable(code),
+				strings.Join(rehearse.Codes(), ", "))
 		}
 	}
 	from, err := lintFrom(c.From)
@@ -60,7 +61,8 @@ func (c *lintCommand) Run(env *environment) error {
 		}
 	}
 	if len(findings) > 0 {
-		return failed(statusFailed, "%s in %s", counted(len(findings), "finding", "findings"), counted(len(schedules), "schedule", "schedules"))
+		return failed(statusFailed, "%s in %s", counted(len(findings), "finding", "findings"),
+			counted(len(schedules), "schedule", "schedules"))
 	}
 	return nil
 }
@@ -80,8 +82,12 @@ func lintFrom(text string) (time.Time, error) {
 // wrong with them.
 func lint(ctx context.Context, schedules []rawjson.Value, from time.Time) ([]rehearse.Finding, error) {
 	from = from.UTC().Truncate(time.Microsecond)
-	body := rawjson.Object([]rawjson.Member{{Name: "owner", Value: rawjson.Value(`"lint"`)}, {Name: "schedules", Value: rawjson.Array(schedules)}})
-	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions { return job.ReadOptions{Now: from, HeaderKey: key, AllowHTTP: true} })
+	body := rawjson.Object([]rawjson.Member{{Name: "owner", Value: rawjson.Value(`"lint"`)},
+		{Name: "schedules", Value: rawjson.Array(schedules)}})
+	d, err := job.ReadDocument(body, func(key *string) job.ReadOptions {
+		return job.ReadOptions{Now: from, HeaderKey: key,
+			AllowHTTP: true}
+	})
 	if err != nil {
 		return nil, invalidDocument(err)
 	}

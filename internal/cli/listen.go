@@ -62,7 +62,8 @@ func (c *listenCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	l := &listening{command: c, env: env, address: address, key: s.key, forward: forward, terminal: newListenDisplay(env.out, env.errOut, c.displayFlags)}
+	l := &listening{command: c, env: env, address: address, key: s.key, forward: forward,
+		terminal: newListenDisplay(env.out, env.errOut, c.displayFlags)}
 	defer l.forward.close()
 	return l.run()
 }

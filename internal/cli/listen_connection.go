@@ -36,7 +36,8 @@ func (c *connections) wait() { c.group.Wait() }
 // connection is then served on, until the service closes it. It returns the reason,
 // and whether the connection was ready.
 func (c *connections) serve(ctx context.Context, l *listening, conn *websocket.Conn) (why string, ready bool) {
-	s := &serving{listening: l, conn: conn, requests: map[uint64]context.CancelFunc{}, moved: make(chan struct{}), ended: make(chan struct{})}
+	s := &serving{listening: l, conn: conn, requests: map[uint64]context.CancelFunc{}, moved: make(chan struct{}),
+		ended: make(chan struct{})}
 	c.group.Go(func() { s.run(ctx) })
 	select {
 	case <-s.ended:

@@ -29,7 +29,8 @@ func newForwarder(to string) (*forwarder, error) {
 		to = "http://" + to
 	}
 	base, err := url.Parse(to)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" ||
+		base.Fragment != "" {
 		return nil, failed(statusUsage, "--forward-to must be a URL like http://localhost:3000, not %q", to)
 	}
 	return &forwarder{base, &http.Transport{

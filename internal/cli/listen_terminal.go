@@ -65,7 +65,8 @@ func (t *listenDisplay) answered(c *listenCommand, m, answer *listen.Message, at
 	if answer.Type == listen.Failure {
 		result = string(answer.Kind)
 	}
-	line := fmt.Sprintf("%s  %-7s  %8s  %-6s %s", at.Local().Format("15:04:05.000"), result, took.Round(time.Millisecond), printable(m.Method), printable(m.Path))
+	line := fmt.Sprintf("%s  %-7s  %8s  %-6s %s", at.Local().Format("15:04:05.000"), result, took.Round(time.Millisecond),
+		printable(m.Method), printable(m.Path))
 	if number := field(m, "X-Punctual-Job-Id"); number != "" {
 		line += fmt.Sprintf("  job %s, attempt %s", printable(number), printable(field(m, "X-Punctual-Attempt")))
 	}
@@ -76,7 +77,8 @@ func (t *listenDisplay) answered(c *listenCommand, m, answer *listen.Message, at
 	_, _ = fmt.Fprintf(t.errOut, "  %s\n", printable(answer.Error))
 	if answer.Kind == job.KindConnect && !t.hinted {
 		t.hinted = true
-		_, _ = fmt.Fprintf(t.errOut, "  start your program at %s, or say with --forward-to where it is; failed attempts are retried\n", printable(c.ForwardTo))
+		_, _ = fmt.Fprintf(t.errOut, "  start your program at %s, or say with --forward-to where it is; failed attempts are retried\n",
+			printable(c.ForwardTo))
 	}
 }
 

@@ -321,4 +321,5 @@ var logEvents = []string{
 }
 
 // eventColours are the colours of log entries; others have none.
-var eventColours = map[string]colour{job.EventError: red, job.EventCallbackFailed: red, job.EventWebhookFailed: red, job.EventRequest: faint}
+var eventColours = map[string]colour{job.EventError: red, job.EventCallbackFailed: red, job.EventWebhookFailed: red,
+	job.EventRequest: faint}

@@ -32,7 +32,8 @@ type signInFlags struct {
 
 // Validate implements kong.Validatable.
 func (f *signInFlags) Validate() error {
-	more := f.OIDCClientID != "" || f.OIDCClientSecretFile != "" || f.OIDCAllowedDomains != nil || f.OIDCRoleClaim != "" || f.OIDCRoles != nil || f.OIDCAccount != ""
+	more := f.OIDCClientID != "" || f.OIDCClientSecretFile != "" || f.OIDCAllowedDomains != nil || f.OIDCRoleClaim != "" ||
+		f.OIDCRoles != nil || f.OIDCAccount != ""
 	switch {
 	case f.OIDCIssuer == "" && more:
 		return errors.New("the settings of the sign-in provider need --oidc-issuer; give its URL")
@@ -55,7 +56,8 @@ func (f *signInFlags) provider(c *app.Config) error {
 	}
 	c.OIDC = &oidc.Config{Issuer: string(f.OIDCIssuer), ClientID: f.OIDCClientID, RoleClaim: f.OIDCRoleClaim}
 	c.Provider = &auth.ProviderPolicy{
-		Issuer: string(f.OIDCIssuer), Domains: f.OIDCAllowedDomains, Roles: f.OIDCRoles, ByClaim: f.OIDCRoleClaim != "", Join: f.OIDCAccount,
+		Issuer: string(f.OIDCIssuer), Domains: f.OIDCAllowedDomains, Roles: f.OIDCRoles, ByClaim: f.OIDCRoleClaim != "",
+		Join: f.OIDCAccount,
 	}
 	if f.OIDCRoles == nil {
 		c.Provider.Roles = auth.DefaultRoles(f.OIDCRoleClaim != "")
@@ -79,7 +81,8 @@ func (f *signInFlags) provider(c *app.Config) error {
 		return fmt.Errorf("--oidc-client-secret-file can't be read: %w", err)
 	}
 	if c.OIDC.Secret = strings.TrimSpace(string(text)); c.OIDC.Secret == "" || len(text) > maxSecret {
-		return fmt.Errorf("--oidc-client-secret-file %s must have a secret of at most %d bytes in it, and nothing else", f.OIDCClientSecretFile, maxSecret)
+		return fmt.Errorf("--oidc-client-secret-file %s must have a secret of at most %d bytes in it, and nothing else",
+			f.OIDCClientSecretFile, maxSecret)
 	}
 	return nil
 }

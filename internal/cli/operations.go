@@ -68,7 +68,8 @@ func (c *operationsStart) body(env *environment) (rawjson.Value, error) {
 	}
 	selected := operationFilter(given)
 	var members []rawjson.Member
-	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)}, rawjson.Member{Name: "filter", Value: rawjson.Object(selected)})
+	members = append(members, rawjson.Member{Name: "action", Value: rawjson.Quote(c.Action)},
+		rawjson.Member{Name: "filter", Value: rawjson.Object(selected)})
 	set, err := c.set()
 	if err != nil {
 		return nil, err
@@ -195,7 +196,8 @@ func (c *operationsStart) watch(env *environment, id string) error {
 
 // operationGoesOn is the error of an interrupt while an operation is watched.
 func operationGoesOn(id string) error {
-	return failed(statusInterrupted, "no longer watching operation %s, which goes on; punctual operations stop %[1]s stops it", printable(id))
+	return failed(statusInterrupted, "no longer watching operation %s, which goes on; punctual operations stop %[1]s stops it",
+		printable(id))
 }
 
 // printOperation prints an operation in a line, its id, or its record.
@@ -215,8 +217,10 @@ type operationsList struct {
 // Run lists operations.
 func (c *operationsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/operations", url.Values{}, c.Limit)
-	columns := []column{{title: "ID"}, {title: "ACTION"}, stateColumn("STATE"), {title: "STARTED"}, {title: "PROGRESS", shrink: true}, {title: "FILTER", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*operationView).id, "there are no operations; start one with punctual operations start", columns,
+	columns := []column{{title: "ID"}, {title: "ACTION"}, stateColumn("STATE"), {title: "STARTED"}, {title: "PROGRESS", shrink: true},
+		{title: "FILTER", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*operationView).id,
+		"there are no operations; start one with punctual operations start", columns,
 		func(to terminal, o *operationView) []string {
 			return []string{o.ID, o.Action, o.State, to.moment(o.Inserted), o.progress(), strings.TrimSpace(string(o.Filter))}
 		})

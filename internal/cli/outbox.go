@@ -93,7 +93,8 @@ func (c *outboxRunCommand) serve(env *environment, r *outbox.Relay, sockets *soc
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", r.ServeHealth)
-	server := &http.Server{Handler: mux, ReadTimeout: operationsWithin, WriteTimeout: operationsWithin, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: mux, ReadTimeout: operationsWithin, WriteTimeout: operationsWithin, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10}
 	serving.Go(func() {
 		if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			r.Log.Error("serving metrics and health failed", "error", err)

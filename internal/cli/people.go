@@ -195,7 +195,8 @@ func (c *invitesCreate) Run(env *environment) error {
 				ExpiresAt string `json:"expires_at"`
 			}{code, until})
 		}
-		_, err = fmt.Fprintf(env.out, "invite  %s\nuntil   %s\n\nIt lets one person sign up in the dashboard, at /sign-up?invite=%s\n", code, until, code)
+		_, err = fmt.Fprintf(env.out, "invite  %s\nuntil   %s\n\nIt lets one person sign up in the dashboard, at /sign-up?invite=%s\n",
+			code, until, code)
 		return err
 	})
 }

@@ -95,7 +95,8 @@ func (c *serviceFlags) stored() (profile, error) {
 
 func checkURL(text string) error {
 	base, err := url.Parse(text)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || base.User != nil || base.RawQuery != "" ||
+		base.Fragment != "" {
 		return failed(statusUsage, "--url must be an address like https://punctual.example.com, not %q", text)
 	}
 	return nil

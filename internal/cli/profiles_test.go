@@ -119,7 +119,8 @@ func TestProfiles_AFileThatOthersCanReadIsRefused(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "profiles.json")
 	t.Setenv("PUNCTUAL_PROFILES_FILE", file)
-	for text, mode := range map[string]fs.FileMode{`{"current":"a","profiles":{"a":{"url":"http://127.0.0.1:1","api_key":"sk_a"}}}`: 0o640, `{`: 0o600, `[]`: 0o600} {
+	for text, mode := range map[string]fs.FileMode{`{"current":"a","profiles":{"a":{"url":"http://127.0.0.1:1","api_key":"sk_a"}}}`: 0o640,
+		`{`: 0o600, `[]`: 0o600} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -168,14 +169,16 @@ func TestCall_WhatTheServiceSendsIsEscaped(t *testing.T) {
 
 func TestCall_ExitStatusesTellTheKindOfTheProblem(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]int{400: 1, 401: 4, 403: 4, 404: 3, 409: 6, 410: 6, 412: 6, 422: 1, 429: 7, 500: 1, 502: 5, 503: 5, 301: 5} {
+	for status, want := range map[int]int{400: 1, 401: 4, 403: 4, 404: 3, 409: 6, 410: 6, 412: 6, 422: 1, 429: 7, 500: 1, 502: 5, 503: 5,
+		301: 5} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		wantPlayed(t, "", want, "jobs", "show", "1", "--json", "--url", server.URL, "--api-key", "sk_a")
 		server.Close()
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
 	defer server.Close()
-	if said := wantPlayed(t, "", statusUnreachable, "jobs", "list", "--url", server.URL, "--api-key", "sk_a"); !strings.Contains(said, "is not punctual") {
+	if said := wantPlayed(t, "", statusUnreachable, "jobs", "list", "--url", server.URL, "--api-key", "sk_a"); !strings.Contains(said,
+		"is not punctual") {
 		t.Errorf("another program is reported as %s", said)
 	}
 }

@@ -94,7 +94,8 @@ func printOne[T any](c *displayFlags, env *environment, record []byte, err error
 
 // printAll prints a list in the form that the flags ask for: as JSON, ids, or a
 // table. none is the sentence for an empty table.
-func printAll[T any](c *displayFlags, env *environment, records []byte, err error, id func(*T) string, none string, columns []column, row func(terminal, *T) []string) error {
+func printAll[T any](c *displayFlags, env *environment, records []byte, err error, id func(*T) string, none string, columns []column,
+	row func(terminal, *T) []string) error {
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}

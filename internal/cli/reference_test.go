@@ -37,7 +37,8 @@ func TestReference_IsThatOfTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("docs/guides/commands.md is not current; run go test ./internal/cli -run TestReference -update\n%s", difference(string(want), got))
+		t.Errorf("docs/guides/commands.md is not current; run go test ./internal/cli -run TestReference -update\n%s",
+			difference(string(want), got))
 	}
 }
 

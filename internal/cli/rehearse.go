@@ -79,7 +79,8 @@ func (c *rehearseCommand) body(env *environment) ([]byte, error) {
 		if !ok || err != nil {
 			return nil, failed(statusUsage, "--outage must be a time and a duration, as in 2027-03-28T00:50:00Z/30m, not %q", text)
 		}
-		outages = append(outages, rawjson.Object([]rawjson.Member{{Name: "at", Value: instantValue(at)}, {Name: "for", Value: seconds(span)}}))
+		outages = append(outages, rawjson.Object([]rawjson.Member{{Name: "at", Value: instantValue(at)},
+			{Name: "for", Value: seconds(span)}}))
 	}
 	if outages != nil {
 		add("outages", rawjson.Array(outages))
@@ -142,7 +143,8 @@ func schedulesOf(in io.Reader, paths []string) ([]rawjson.Value, error) {
 			}
 			for _, item := range rawjson.Elements(listed) {
 				if item.Kind() == '{' {
-					item = rawjson.Object(slices.DeleteFunc(rawjson.Members(item), func(m rawjson.Member) bool { return m.Name == "owner" }))
+					item = rawjson.Object(slices.DeleteFunc(rawjson.Members(item),
+						func(m rawjson.Member) bool { return m.Name == "owner" }))
 				}
 				schedules = append(schedules, item)
 			}
@@ -178,7 +180,8 @@ func seconds(d time.Duration) rawjson.Value {
 // findings.
 func printRehearsed(out io.Writer, to terminal, r *client.Rehearsed) error {
 	t := &table{columns: []column{
-		{title: "KEY", shrink: true}, {title: "RUNS"}, {title: "FAILED"}, {title: "EXPIRED"}, {title: "LATE"}, {title: "SKIPPED"}, {title: "OVERLAPS"},
+		{title: "KEY", shrink: true}, {title: "RUNS"}, {title: "FAILED"}, {title: "EXPIRED"}, {title: "LATE"}, {title: "SKIPPED"},
+		{title: "OVERLAPS"},
 		{title: "LIMITED"}, {title: "CLOCK"}, {title: "FIRST RUN"}, {title: "ENDS"},
 	}}
 	for _, s := range r.Schedules {
@@ -192,7 +195,8 @@ func printRehearsed(out io.Writer, to terminal, r *client.Rehearsed) error {
 		if s.Disabled {
 			ends = "disabled"
 		}
-		t.add(keyOrID(s.Key, s.ID), number(s.Runs), number(s.Failed), number(s.Expired), number(s.Late), number(s.Skipped), number(s.Overlaps),
+		t.add(keyOrID(s.Key, s.ID), number(s.Runs), number(s.Failed), number(s.Expired), number(s.Late), number(s.Skipped),
+			number(s.Overlaps),
 			limitedText(s.Limited), strconv.Itoa(len(s.Clock)), first, ends)
 	}
 	if err := t.print(out, to); err != nil {
@@ -201,7 +205,8 @@ func printRehearsed(out io.Writer, to terminal, r *client.Rehearsed) error {
 	w := bufio.NewWriter(out)
 	_, _ = fmt.Fprintf(w, "\nFrom %s to %s.\n", to.instant(r.From.Time), to.instant(r.To.Time))
 	if r.Cut != nil {
-		_, _ = fmt.Fprintf(w, "Cut at %s (%s): the counts are complete up to there only. Rehearse a shorter time or fewer schedules.\n", to.instant(r.Cut.At.Time), printable(r.Cut.Reason))
+		_, _ = fmt.Fprintf(w, "Cut at %s (%s): the counts are complete up to there only. Rehearse a shorter time or fewer schedules.\n",
+			to.instant(r.Cut.At.Time), printable(r.Cut.Reason))
 	}
 	if len(r.Busiest) > 0 {
 		_, _ = fmt.Fprintf(w, "Busiest minute: %s, %s.\n", to.instant(r.Busiest[0].At.Time), counted(int(r.Busiest[0].Runs), "run", "runs"))
@@ -250,7 +255,8 @@ func printFindings(out io.Writer, findings []client.Finding) error {
 // printComparison prints how a change changes the runs of schedules.
 func printComparison(out io.Writer, to terminal, c *client.Comparison) error {
 	t := &table{columns: []column{
-		{title: "KEY", shrink: true}, {title: "RESULT"}, {title: "RUNS BEFORE"}, {title: "AFTER"}, {title: "ADDED"}, {title: "DROPPED"}, {title: "MOVED"},
+		{title: "KEY", shrink: true}, {title: "RESULT"}, {title: "RUNS BEFORE"}, {title: "AFTER"}, {title: "ADDED"}, {title: "DROPPED"},
+		{title: "MOVED"},
 		{title: "FIRST DIFFERENCE"},
 	}}
 	runs := func(s *client.RehearsedSchedule) string {
@@ -273,7 +279,8 @@ func printComparison(out io.Writer, to terminal, c *client.Comparison) error {
 		if d := s.Difference.First; d != nil {
 			first = moment(d.Before) + " -> " + moment(d.After)
 		}
-		t.add(keyOrID(s.Key, nil), s.Result, runs(s.Before), runs(s.After), number(s.Difference.Added), number(s.Difference.Dropped), number(s.Difference.Moved), first)
+		t.add(keyOrID(s.Key, nil), s.Result, runs(s.Before), runs(s.After), number(s.Difference.Added), number(s.Difference.Dropped),
+			number(s.Difference.Moved), first)
 	}
 	if err := t.print(out, to); err != nil {
 		return err
@@ -282,7 +289,8 @@ func printComparison(out io.Writer, to terminal, c *client.Comparison) error {
 	if c.Cut != nil {
 		end = fmt.Sprintf(" Cut at %s (%s).", to.instant(c.Cut.At.Time), printable(c.Cut.Reason))
 	}
-	if _, err := fmt.Fprintf(out, "\nFrom %s to %s.%s Nothing was applied.\n", to.instant(c.From.Time), to.instant(c.To.Time), end); err != nil {
+	if _, err := fmt.Fprintf(out, "\nFrom %s to %s.%s Nothing was applied.\n", to.instant(c.From.Time), to.instant(c.To.Time),
+		end); err != nil {
 		return err
 	}
 	return printFindings(out, c.Findings)

@@ -60,8 +60,10 @@ func (c *runsList) Run(env *environment) error {
 		query.Set("label", c.Label)
 	}
 	records, err := c.list(env, "/api/runs", query, c.Limit)
-	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "STARTED"}, {title: "URL", shrink: true}, {title: "LABELS", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*runView).id, "there are no such workflow runs; see docs/guides/workflows.md", columns,
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "STARTED"}, {title: "URL", shrink: true},
+		{title: "LABELS", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*runView).id, "there are no such workflow runs; see docs/guides/workflows.md",
+		columns,
 		func(to terminal, r *runView) []string {
 			return []string{r.ID, r.State, to.moment(r.Inserted), r.URL, strings.Join(r.Labels, ", ")}
 		})
@@ -101,7 +103,8 @@ func (r *runView) print(env *environment, to terminal) error {
 	if _, err := fmt.Fprintln(env.out); err != nil {
 		return err
 	}
-	t := table{columns: []column{{title: "STEP"}, {title: "NAME", shrink: true}, {title: "TYPE"}, {title: "RECORD"}, {title: "STORED"}, {title: "WAITS FOR", shrink: true}}}
+	t := table{columns: []column{{title: "STEP"}, {title: "NAME", shrink: true}, {title: "TYPE"}, {title: "RECORD"}, {title: "STORED"},
+		{title: "WAITS FOR", shrink: true}}}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		t.add(strconv.Itoa(s.Step), s.Name, s.Type, s.Kind, to.moment(s.Inserted), orDash(s.WaitsFor))

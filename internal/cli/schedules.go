@@ -157,8 +157,10 @@ func (c *schedulesList) Run(env *environment) error {
 	}
 	query.Set("include", "next_run_at")
 	records, err := c.list(env, "/api/schedules", query, c.Limit)
-	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true}, {title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id, "there are no such schedules; create one with punctual schedules create", columns,
+	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true},
+		{title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
+	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id,
+		"there are no such schedules; create one with punctual schedules create", columns,
 		func(to terminal, s *scheduleView) []string {
 			next := "-"
 			if s.NextRun != nil {
@@ -187,13 +189,14 @@ type scheduleDetails struct {
 // Run shows a schedule. As JSON it is the schedule's details.
 func (c *schedulesShow) Run(env *environment) error {
 	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details?include=mute", nil)
-	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID }, func(d *scheduleDetails) error {
-		runs, err := c.lastRuns(env, d.Schedule.ID)
-		if err != nil {
-			return err
-		}
-		return d.print(env.out, c.terminal(env), runs)
-	})
+	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID },
+		func(d *scheduleDetails) error {
+			runs, err := c.lastRuns(env, d.Schedule.ID)
+			if err != nil {
+				return err
+			}
+			return d.print(env.out, c.terminal(env), runs)
+		})
 }
 
 // lastRuns returns the latest runs of a schedule, newest first.

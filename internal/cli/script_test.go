@@ -181,7 +181,8 @@ func startService(t *testing.T, database string) (url, key string) {
 	done := make(chan int, 1)
 	var errOut bytes.Buffer
 	go func() {
-		status := run(ctx, []string{"serve", "--listen=127.0.0.1:0", "--allow-private-targets", "--allow-http-targets", "--secrets-key-file=" + keys, flag}, strings.NewReader(""), write, &errOut)
+		status := run(ctx, []string{"serve", "--listen=127.0.0.1:0", "--allow-private-targets", "--allow-http-targets",
+			"--secrets-key-file=" + keys, flag}, strings.NewReader(""), write, &errOut)
 		_ = write.CloseWithError(fmt.Errorf("the service ended with status %d", status))
 		done <- status
 	}()

@@ -64,10 +64,12 @@ func (c *secretsRotate) Run(env *environment) error {
 		}
 	}
 	if c.JSON {
-		if err := printJSON(env.out, rotatedView{report.Encrypted, report.Current, report.Unreadable, append([]string{}, report.Unknown...)}); err != nil {
+		if err := printJSON(env.out, rotatedView{report.Encrypted, report.Current, report.Unreadable,
+			append([]string{}, report.Unknown...)}); err != nil {
 			return err
 		}
-	} else if _, err := fmt.Fprintf(env.out, "encrypted with the first key: %d just now, %d in all\n", report.Encrypted, report.Current); err != nil {
+	} else if _, err := fmt.Fprintf(env.out, "encrypted with the first key: %d just now, %d in all\n", report.Encrypted,
+		report.Current); err != nil {
 		return err
 	}
 	if report.Unreadable > 0 {

@@ -31,7 +31,8 @@ type secretsList struct {
 func (c *secretsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/secrets", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME"}, {title: "KIND"}, {title: "HOSTS", shrink: true}, {title: "UPDATED"}}
-	return printAll(&c.displayFlags, env, records, err, (*secretView).id, "there are no secrets; store one with punctual secrets set", columns,
+	return printAll(&c.displayFlags, env, records, err, (*secretView).id, "there are no secrets; store one with punctual secrets set",
+		columns,
 		func(to terminal, s *secretView) []string {
 			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.Updated)}
 		})
@@ -82,7 +83,8 @@ func (c *secretsSet) Run(env *environment) error {
 		case "access_key":
 			use = `jobs use it with --auth '{"aws": {"secret": "` + s.Name + `", "service": …, "region": …}}'`
 		}
-		return c.say(env, "secret %s is stored; %s, sent to %s only", printable(s.Name), printable(use), printable(strings.Join(s.Hosts, ", ")))
+		return c.say(env, "secret %s is stored; %s, sent to %s only", printable(s.Name), printable(use),
+			printable(strings.Join(s.Hosts, ", ")))
 	})
 }
 

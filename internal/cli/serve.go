@@ -80,12 +80,15 @@ func (c *serveCommand) Run(env *environment) error {
 		return err
 	}
 	config := app.Config{
-		Listen: c.Listen, Sockets: sockets, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey), AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
+		Listen: c.Listen, Sockets: sockets, DatabaseURL: c.DatabaseURL, PublicAPIKey: string(c.PublicAPIKey),
+		AllowPrivateTargets: c.AllowPrivateTargets, AllowHTTPTargets: c.AllowHTTPTargets, PreferHTTP2: c.PreferHTTP2,
 		DenyTargets: c.DenyTargets, AllowTargets: c.AllowTargets, TargetPorts: execute.Ports(c.TargetPorts),
-		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency), Retention: time.Duration(c.Retention), Limits: c.limits(),
+		TargetCAFile: c.TargetCAFile, SecretsKeyFile: c.SecretsKeyFile, Concurrency: int(c.Concurrency),
+		Retention: time.Duration(c.Retention), Limits: c.limits(),
 		Signup:  auth.Signup(c.Signup),
 		Version: buildinfo.Read().Version, Log: log,
-		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL, MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
+		MaxConnections: int(c.MaxConnections), TrustedProxies: network.List(c.TrustedProxies), PublicURL: c.PublicURL.URL,
+		MetricsListen: c.MetricsListen, Drain: time.Duration(c.Drain),
 		PublicPunctuality: c.PublicPunctuality, Outbox: c.Outbox, OutboxKey: string(c.APIKey),
 		SMTP: c.SMTPURL.Server, MailFrom: c.SMTPFrom.Address, MailTrusted: c.SMTPTrustedDomains,
 		GoogleListen: c.GoogleListen, GoogleTLSCert: c.GoogleTLSCert, GoogleTLSKey: c.GoogleTLSKey, AppEngineURL: c.AppEngineURL.URL,

@@ -138,7 +138,8 @@ func (c *serviceFlags) call(env *environment, method, path string, body []byte, 
 
 // open sends a request to the API and returns the response if it is a success. The
 // caller closes its body.
-func (c *serviceFlags) open(ctx context.Context, env *environment, method, path string, body []byte, header http.Header) (*http.Response, error) {
+func (c *serviceFlags) open(ctx context.Context, env *environment, method, path string, body []byte,
+	header http.Header) (*http.Response, error) {
 	s, err := c.session(env)
 	if err != nil {
 		return nil, err
@@ -147,7 +148,8 @@ func (c *serviceFlags) open(ctx context.Context, env *environment, method, path 
 }
 
 // open sends a request to the service of the session.
-func (s *session) open(ctx context.Context, env *environment, method, path string, body []byte, header http.Header) (*http.Response, error) {
+func (s *session) open(ctx context.Context, env *environment, method, path string, body []byte,
+	header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.url, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -195,7 +197,8 @@ func unreached(env *environment, err error) error {
 func refused(got *http.Response, text []byte) error {
 	if got.StatusCode < http.StatusBadRequest {
 		if to, err := got.Location(); err == nil {
-			return failed(statusUnreachable, "the service responded %s, to %s; if that is the service, give its URL", got.Status, printable(to.String()))
+			return failed(statusUnreachable, "the service responded %s, to %s; if that is the service, give its URL", got.Status,
+				printable(to.String()))
 		}
 		return failed(statusUnreachable, "the service responded %s", got.Status)
 	}

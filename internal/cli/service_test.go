@@ -17,8 +17,10 @@ func TestRefusal_ShowsEachProblemOnce(t *testing.T) {
 		want     string
 	}{
 		{"url must use https", problems[:1], "url must use https"},
-		{"url must use https; limit must be a whole number", problems, "the service refuses this:\n  url must use https\n  limit must be a whole number"},
-		{"url must use https; limit must be a whole number; and 7 more problems", problems, "the service refuses this:\n  url must use https\n  limit must be a whole number\n  and 7 more problems"},
+		{"url must use https; limit must be a whole number", problems,
+			"the service refuses this:\n  url must use https\n  limit must be a whole number"},
+		{"url must use https; limit must be a whole number; and 7 more problems", problems,
+			"the service refuses this:\n  url must use https\n  limit must be a whole number\n  and 7 more problems"},
 		{"nothing was created", problems, "nothing was created\n  url must use https\n  limit must be a whole number"},
 	} {
 		if got := (&refusal{status: http.StatusUnprocessableEntity, detail: x.detail, problems: x.problems}).Error(); got != x.want {

@@ -40,7 +40,8 @@ func TestPeriodsAreReadAsWritten(t *testing.T) {
 			t.Errorf("parsePeriod(%q) = %s, %v, want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "30", "30 d", " 30d", "30D", "1.5h", "-1d", "+1d", "1h30m", "30y", "36501d", "9223372036854775808s", "٣d", "1e3d"} {
+	for _, text := range []string{"", "d", "30", "30 d", " 30d", "30D", "1.5h", "-1d", "+1d", "1h30m", "30y", "36501d",
+		"9223372036854775808s", "٣d", "1e3d"} {
 		if got, err := parsePeriod(text); err == nil {
 			t.Errorf("parsePeriod(%q) = %s, want an error", text, got)
 		}
@@ -92,7 +93,8 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 	t.Parallel()
 	got, problem := parse(t, "serve")
 	want := serveCommand{
-		databaseFlag: databaseFlag{"sqlite:punctual.db"}, targetFlags: targetFlags{TargetPorts: wantPorts(t, "443,1024-65535")}, Listen: "127.0.0.1:8080", Concurrency: 1000,
+		databaseFlag: databaseFlag{"sqlite:punctual.db"}, targetFlags: targetFlags{TargetPorts: wantPorts(t, "443,1024-65535")},
+		Listen: "127.0.0.1:8080", Concurrency: 1000,
 		Retention: period(30 * 24 * time.Hour), PublicRateLimit: 10, AnonymousRateLimit: 20,
 		edgeFlags:   edgeFlags{TrustedProxies: networks(network.Loopback), MaxConnections: 4096},
 		signInFlags: signInFlags{PasswordSignIn: true, SessionMaxAge: maxAge(90 * 24 * time.Hour)},
@@ -105,18 +107,25 @@ func TestServeHasTheDefaultsOfTheContract(t *testing.T) {
 func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	for name, value := range map[string]string{
 		"PUNCTUAL_DATABASE_URL": "sqlite:other.db", "PUNCTUAL_LISTEN": ":1", "PUNCTUAL_PUBLIC_API_KEY": "sk_public",
-		"PUNCTUAL_ALLOW_HTTP_TARGETS": "1", "PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem", "PUNCTUAL_CONCURRENCY": "7",
+		"PUNCTUAL_ALLOW_HTTP_TARGETS": "1", "PUNCTUAL_ALLOW_PRIVATE_TARGETS": "1", "PUNCTUAL_TARGET_CA_FILE": "ca.pem",
+		"PUNCTUAL_CONCURRENCY":  "7",
 		"PUNCTUAL_DENY_TARGETS": "8.8.8.8,1.0.0.0/8", "PUNCTUAL_ALLOW_TARGETS": "10.0.0.0/8", "PUNCTUAL_TARGET_PORTS": "443,25",
 		"PUNCTUAL_RETENTION": "0", "PUNCTUAL_SIGNUP": "invite", "PUNCTUAL_RATE_LIMIT": "1.5", "PUNCTUAL_LOG_LEVEL": "WARN",
 		"PUNCTUAL_LOG_FORMAT":        "json",
 		"PUNCTUAL_PUBLIC_RATE_LIMIT": "2.5", "PUNCTUAL_ANONYMOUS_RATE_LIMIT": "3.5",
 		"PUNCTUAL_SECRETS_KEY_FILE": "keys", "PUNCTUAL_MAX_PENDING": "4", "PUNCTUAL_MAX_SCHEDULES": "5", "PUNCTUAL_MAX_STORED": "6KB",
-		"PUNCTUAL_PUBLIC_URL": "https://a.example/", "PUNCTUAL_TRUSTED_PROXIES": "none", "PUNCTUAL_MAX_CONNECTIONS": "9", "PUNCTUAL_METRICS_LISTEN": ":3",
-		"PUNCTUAL_SMTP_URL": "smtp://u:p%40@mail.example:25", "PUNCTUAL_SMTP_FROM": "a@example.com", "PUNCTUAL_SMTP_TRUSTED_DOMAINS": "Example.com, exämple.org", "PUNCTUAL_DRAIN": "5s",
-		"PUNCTUAL_PUBLIC_PUNCTUALITY": "1", "PUNCTUAL_PREFER_HTTP2": "1", "PUNCTUAL_OUTBOX": "sqlite:app.db", "PUNCTUAL_API_KEY": "sk_outbox",
-		"PUNCTUAL_GOOGLE_LISTEN": ":7", "PUNCTUAL_GOOGLE_TLS_CERT": "g.pem", "PUNCTUAL_GOOGLE_TLS_KEY": "g.key", "PUNCTUAL_APP_ENGINE_URL": "http://app.example",
-		"PUNCTUAL_OIDC_ISSUER": "https://login.example", "PUNCTUAL_OIDC_CLIENT_ID": "punctual", "PUNCTUAL_OIDC_CLIENT_SECRET_FILE": "c", "PUNCTUAL_OIDC_ALLOWED_DOMAINS": "Example.com",
-		"PUNCTUAL_OIDC_ROLE_CLAIM": "groups", "PUNCTUAL_OIDC_ROLES": "ops=admin,*=viewer", "PUNCTUAL_OIDC_ACCOUNT": "own", "PUNCTUAL_PASSWORD_SIGN_IN": "false", "PUNCTUAL_SESSION_MAX_AGE": "12h",
+		"PUNCTUAL_PUBLIC_URL": "https://a.example/", "PUNCTUAL_TRUSTED_PROXIES": "none", "PUNCTUAL_MAX_CONNECTIONS": "9",
+		"PUNCTUAL_METRICS_LISTEN": ":3",
+		"PUNCTUAL_SMTP_URL":       "smtp://u:p%40@mail.example:25", "PUNCTUAL_SMTP_FROM": "a@example.com",
+		"PUNCTUAL_SMTP_TRUSTED_DOMAINS": "Example.com, exämple.org", "PUNCTUAL_DRAIN": "5s",
+		"PUNCTUAL_PUBLIC_PUNCTUALITY": "1", "PUNCTUAL_PREFER_HTTP2": "1", "PUNCTUAL_OUTBOX": "sqlite:app.db",
+		"PUNCTUAL_API_KEY":       "sk_outbox",
+		"PUNCTUAL_GOOGLE_LISTEN": ":7", "PUNCTUAL_GOOGLE_TLS_CERT": "g.pem", "PUNCTUAL_GOOGLE_TLS_KEY": "g.key",
+		"PUNCTUAL_APP_ENGINE_URL": "http://app.example",
+		"PUNCTUAL_OIDC_ISSUER":    "https://login.example", "PUNCTUAL_OIDC_CLIENT_ID": "punctual", "PUNCTUAL_OIDC_CLIENT_SECRET_FILE": "c",
+		"PUNCTUAL_OIDC_ALLOWED_DOMAINS": "Example.com",
+		"PUNCTUAL_OIDC_ROLE_CLAIM":      "groups", "PUNCTUAL_OIDC_ROLES": "ops=admin,*=viewer", "PUNCTUAL_OIDC_ACCOUNT": "own",
+		"PUNCTUAL_PASSWORD_SIGN_IN": "false", "PUNCTUAL_SESSION_MAX_AGE": "12h",
 	} {
 		t.Setenv(name, value)
 	}
@@ -125,25 +134,40 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		DenyTargets:  addresses{netip.MustParsePrefix("8.8.8.8/32"), netip.MustParsePrefix("1.0.0.0/8")},
 		AllowTargets: addresses{netip.MustParsePrefix("10.0.0.0/8")}, TargetPorts: wantPorts(t, "443,25"),
 	}
-	mails := mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 25, User: "u", Password: "p@"}}, mailAddress{&mail.Address{Address: "a@example.com"}}, mailDomains{"example.com", "xn--exmple-cua.org"}}
-	people := signInFlags{"https://login.example", "punctual", "c", mailDomains{"example.com"}, "groups", roleMap{"ops": "admin", "*": "viewer"}, "own", false, maxAge(12 * time.Hour)}
+	mails := mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 25, User: "u", Password: "p@"}},
+		mailAddress{&mail.Address{Address: "a@example.com"}}, mailDomains{"example.com", "xn--exmple-cua.org"}}
+	people := signInFlags{"https://login.example", "punctual", "c", mailDomains{"example.com"}, "groups",
+		roleMap{"ops": "admin", "*": "viewer"}, "own", false, maxAge(12 * time.Hour)}
 	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3", pause(5 * time.Second)}
-	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, true, targets, "ca.pem", true, secretsFlag{"keys"}, 7, 0, "invite",
+	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, true, targets, "ca.pem", true, secretsFlag{"keys"}, 7, 0,
+		"invite",
 		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, true, people, mails, edge,
 		googleFlags{":7", "g.pem", "g.key", origin{&url.URL{Scheme: "http", Host: "app.example"}}}, "sqlite:app.db", "sk_outbox", 4, "json"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {
 		t.Errorf("from the environment: %+v %s\nwant %+v", got.Serve, problem, want)
 	}
-	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-http-targets=false", "--allow-private-targets=false",
-		"--deny-targets=", "--allow-targets=", "--target-ports=8443", "--target-ca-file=b.pem", "--prefer-http2=false", "--secrets-key-file=other", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info", "--log-format=text",
-		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB", "--public-punctuality=false",
-		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4", "--drain=1m", "--smtp-url=smtps://mail.example", "--smtp-from=P <b@example.com>", "--smtp-trusted-domains=example.net", "--outbox=sqlite:b.db", "--api-key=sk_other",
+	got, problem = parse(t, "serve", "--database-url=sqlite:a.db", "--listen=:2", "--public-api-key=sk_flag", "--allow-http-targets=false",
+		"--allow-private-targets=false",
+		"--deny-targets=", "--allow-targets=", "--target-ports=8443", "--target-ca-file=b.pem", "--prefer-http2=false",
+		"--secrets-key-file=other", "--concurrency=8", "--retention=1h", "--signup=closed", "--rate-limit=0", "--log-level=info",
+		"--log-format=text",
+		"--public-rate-limit=1", "--anonymous-rate-limit=2", "--max-pending=0", "--max-schedules=3", "--max-stored=4MiB",
+		"--public-punctuality=false",
+		"--public-url=http://b.example:8080", "--trusted-proxies=10.0.0.0/8", "--max-connections=8", "--metrics-listen=:4", "--drain=1m",
+		"--smtp-url=smtps://mail.example", "--smtp-from=P <b@example.com>", "--smtp-trusted-domains=example.net", "--outbox=sqlite:b.db",
+		"--api-key=sk_other",
 		"--google-listen=:8", "--google-tls-cert=h.pem", "--google-tls-key=h.key", "--app-engine-url=https://other.example",
-		"--oidc-issuer=http://127.0.0.1:9", "--oidc-client-id=other", "--oidc-client-secret-file=", "--oidc-allowed-domains=example.net", "--oidc-role-claim=realm_access.roles", "--oidc-roles=a=b=owner", "--oidc-account=ann@example.com", "--password-sign-in", "--session-max-age=7d")
-	mails = mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 465, TLS: true}}, mailAddress{&mail.Address{Name: "P", Address: "b@example.com"}}, mailDomains{"example.net"}}
-	people = signInFlags{"http://127.0.0.1:9", "other", "", mailDomains{"example.net"}, "realm_access.roles", roleMap{"a=b": "owner"}, "ann@example.com", true, maxAge(7 * 24 * time.Hour)}
-	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4", pause(time.Minute)}
-	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem", false, secretsFlag{"other"}, 8, period(time.Hour), "closed",
+		"--oidc-issuer=http://127.0.0.1:9", "--oidc-client-id=other", "--oidc-client-secret-file=", "--oidc-allowed-domains=example.net",
+		"--oidc-role-claim=realm_access.roles", "--oidc-roles=a=b=owner", "--oidc-account=ann@example.com", "--password-sign-in",
+		"--session-max-age=7d")
+	mails = mailFlags{mailServer{&smtp.Server{Host: "mail.example", Port: 465, TLS: true}},
+		mailAddress{&mail.Address{Name: "P", Address: "b@example.com"}}, mailDomains{"example.net"}}
+	people = signInFlags{"http://127.0.0.1:9", "other", "", mailDomains{"example.net"}, "realm_access.roles", roleMap{"a=b": "owner"},
+		"ann@example.com", true, maxAge(7 * 24 * time.Hour)}
+	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4",
+		pause(time.Minute)}
+	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem",
+		false, secretsFlag{"other"}, 8, period(time.Hour), "closed",
 		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, false, people, mails, edge,
 		googleFlags{":8", "h.pem", "h.key", origin{&url.URL{Scheme: "https", Host: "other.example"}}}, "sqlite:b.db", "sk_other", 0, "text"}
 	if problem != "" || !reflect.DeepEqual(got.Serve, want) {

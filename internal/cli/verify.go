@@ -136,7 +136,8 @@ func verify(header http.Header, body []byte, v *client.Verifier, now time.Time, 
 		return fmt.Errorf("not valid: no signature matches; the body (%d bytes), the id or the timestamp was changed, or the secret is another account's", len(body))
 	}
 	if away := now.Sub(time.Unix(seconds, 0)).Abs(); tolerance > 0 && away > tolerance {
-		return fmt.Errorf("not valid: the signature matches, but the timestamp is %s away from now, and %s is allowed", away.Round(time.Second), tolerance)
+		return fmt.Errorf("not valid: the signature matches, but the timestamp is %s away from now, and %s is allowed",
+			away.Round(time.Second), tolerance)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 		case <-env.ctx.Done():
 			return goesOn(id)
 		case <-until:
-			return failed(statusUndecided, "job %s is not final after %s; punctual jobs watch %[1]s goes on watching", printable(id), within)
+			return failed(statusUndecided, "job %s is not final after %s; punctual jobs watch %[1]s goes on watching", printable(id),
+				within)
 		case <-lost:
 			return err
 		case <-time.After(pause):

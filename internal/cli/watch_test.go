@@ -12,7 +12,8 @@ import (
 
 // detailsOf is a job in a state, as the API shows its details.
 func detailsOf(state, more string) string {
-	return fmt.Sprintf(`{"data":{"job":{"job_id":7,"job":{"state":%q,"scheduled_at":"2026-11-22T09:00:00.000000Z"}},"attempts":[]%s}}`, state, more)
+	return fmt.Sprintf(`{"data":{"job":{"job_id":7,"job":{"state":%q,"scheduled_at":"2026-11-22T09:00:00.000000Z"}},"attempts":[]%s}}`,
+		state, more)
 }
 
 func TestAwait_GoesOnWhenTheServiceIsAway(t *testing.T) {
@@ -59,7 +60,8 @@ func TestRun_AnInterruptedCallEndsWith130(t *testing.T) {
 	}))
 	defer server.Close()
 	var out bytes.Buffer
-	if status := run(ctx, []string{"jobs", "list", "--url", server.URL, "--api-key", "sk_a"}, strings.NewReader(""), &out, &out); status != statusInterrupted {
+	if status := run(ctx, []string{"jobs", "list", "--url", server.URL, "--api-key", "sk_a"}, strings.NewReader(""), &out,
+		&out); status != statusInterrupted {
 		t.Errorf("ended with status %d: %s", status, out.String())
 	}
 }
@@ -72,8 +74,9 @@ func TestWatch_AnInterruptDuringARead(t *testing.T) {
 		first string
 		args  []string
 	}{
-		"a job":        {detailsOf("executing", ""), []string{"jobs", "watch", "7"}},
-		"an operation": {`{"data":{"id":"7","action":"cancel","state":"running"}}`, []string{"operations", "start", "cancel", "--all", "--watch"}},
+		"a job": {detailsOf("executing", ""), []string{"jobs", "watch", "7"}},
+		"an operation": {`{"data":{"id":"7","action":"cancel","state":"running"}}`,
+			[]string{"operations", "start", "cancel", "--all", "--watch"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

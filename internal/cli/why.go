@@ -77,7 +77,8 @@ func (c *whyCommand) tell(env *environment) (*told, error) {
 	}
 	record, err = c.record(env, http.MethodGet, schedulePath(c.ID)+"/details", nil)
 	if missing := (*refusal)(nil); errors.As(err, &missing) && missing.status == http.StatusNotFound {
-		return nil, &refusal{status: missing.status, detail: "there is no such job or schedule; punctual jobs list and punctual schedules list have the ids"}
+		return nil, &refusal{status: missing.status,
+			detail: "there is no such job or schedule; punctual jobs list and punctual schedules list have the ids"}
 	}
 	if err != nil {
 		return nil, err

@@ -68,14 +68,15 @@ func (f *filler) complete(owner job.Owner, body rawjson.Value) {
 		f.now = f.now.Add(time.Millisecond)
 		log := f.log(j, job.EventRequest)
 		claims = append(claims, store.Claim{QueueKey: refOf(j), Attempt: 1, StartAt: f.now, Log: &log})
-		ends = append(ends, store.Finish{QueueKey: refOf(j), Node: f.node, Attempt: 1, Job: j, Decide: func(*store.Snapshot) *store.Changes {
-			ended := *j
-			ended.Begin(f.now)
-			ended.Complete(f.now)
-			return &store.Changes{Job: &ended, Logs: []job.Log{{
-				ID: job.NewID(f.now), Owner: owner, Job: j.Number, Event: job.EventResponse, InsertedAt: f.now, Payload: body,
-			}}}
-		}})
+		ends = append(ends, store.Finish{QueueKey: refOf(j), Node: f.node, Attempt: 1, Job: j,
+			Decide: func(*store.Snapshot) *store.Changes {
+				ended := *j
+				ended.Begin(f.now)
+				ended.Complete(f.now)
+				return &store.Changes{Job: &ended, Logs: []job.Log{{
+					ID: job.NewID(f.now), Owner: owner, Job: j.Number, Event: job.EventResponse, InsertedAt: f.now, Payload: body,
+				}}}
+			}})
 	}
 	_, err = f.s.QueueClaim(f.ctx, f.node, claims)
 	f.ok(err)

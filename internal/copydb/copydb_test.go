@@ -180,7 +180,8 @@ type counter struct {
 }
 
 func (c *counter) CopyWrite(ctx context.Context, source, mark string, r *store.Records) error {
-	*c.n += len(r.Accounts) + len(r.People) + len(r.Members) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) + len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Waits) + len(r.Deliveries) + len(r.Audits)
+	*c.n += len(r.Accounts) + len(r.People) + len(r.Members) + len(r.Keys) + len(r.HeaderSecrets) + len(r.Alerts) + len(r.Recipients) +
+		len(r.Schedules) + len(r.Jobs) + len(r.Logs) + len(r.Requests) + len(r.Waits) + len(r.Deliveries) + len(r.Audits)
 	return c.Copyable.CopyWrite(ctx, source, mark, r)
 }
 

@@ -63,20 +63,31 @@ func TestCopy_DetectsDifferences(t *testing.T) {
 		alter func(*store.Records)
 		want  string // sections
 	}{
-		"an account lacks a secret": {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Secrets = a.Secrets[:1] }) }, "accounts (2 in both"},
-		"a password is another":     {func(r *store.Records) { first(r.People, func(p *identity.Person) { p.Password = "x" }) }, "people (3 in both"},
-		"an email is another":       {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Email = "x" + a.Email }) }, "accounts (2 in both"},
-		"a person's role":           {func(r *store.Records) { first(r.Members, func(m *identity.Member) { m.Role = "x" }) }, "members (6 in both"},
-		"an invitation is missing":  {func(r *store.Records) { r.Members = r.Members[:max(len(r.Members)-1, 0)] }, "members (6 in the source, 5 in the copy)"},
-		"a key is missing":          {func(r *store.Records) { r.Keys = r.Keys[min(1, len(r.Keys)):] }, "keys (6 in the source, 5 in the copy)"},
-		"a secret is missing":       {func(r *store.Records) { r.HeaderSecrets = r.HeaderSecrets[min(1, len(r.HeaderSecrets)):] }, "secrets (4 in the source, 3 in the copy)"},
-		"an alert is missing":       {func(r *store.Records) { r.Alerts = r.Alerts[min(1, len(r.Alerts)):] }, "alerts (4 in the source, 3 in the copy)"},
-		"a revoked key is back":     {func(r *store.Records) { revive(r.Keys) }, "keys (6 in both"},
-		"a key's hash is another":   {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Hash = []byte("x") }) }, "keys (6 in both"},
-		"a schedule is missing":     {func(r *store.Records) { r.Schedules = r.Schedules[min(1, len(r.Schedules)):] }, "schedules (6 in the source, 5 in the copy)"},
-		"a schedule's epoch":        {func(r *store.Records) { first(r.Schedules, func(s *job.Schedule) { s.Epoch++ }) }, "schedules (6 in both"},
-		"a previous null is none":   {func(r *store.Records) { forget(r.Schedules) }, "schedules (6 in both"},
-		"a job is missing":          {func(r *store.Records) { r.Jobs = r.Jobs[min(1, len(r.Jobs)):] }, "jobs (626 in the source, 62"},
+		"an account lacks a secret": {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Secrets = a.Secrets[:1] }) },
+			"accounts (2 in both"},
+		"a password is another": {func(r *store.Records) { first(r.People, func(p *identity.Person) { p.Password = "x" }) },
+			"people (3 in both"},
+		"an email is another": {func(r *store.Records) { first(r.Accounts, func(a *identity.Account) { a.Email = "x" + a.Email }) },
+			"accounts (2 in both"},
+		"a person's role": {func(r *store.Records) { first(r.Members, func(m *identity.Member) { m.Role = "x" }) },
+			"members (6 in both"},
+		"an invitation is missing": {func(r *store.Records) { r.Members = r.Members[:max(len(r.Members)-1, 0)] },
+			"members (6 in the source, 5 in the copy)"},
+		"a key is missing": {func(r *store.Records) { r.Keys = r.Keys[min(1, len(r.Keys)):] },
+			"keys (6 in the source, 5 in the copy)"},
+		"a secret is missing": {func(r *store.Records) { r.HeaderSecrets = r.HeaderSecrets[min(1, len(r.HeaderSecrets)):] },
+			"secrets (4 in the source, 3 in the copy)"},
+		"an alert is missing": {func(r *store.Records) { r.Alerts = r.Alerts[min(1, len(r.Alerts)):] },
+			"alerts (4 in the source, 3 in the copy)"},
+		"a revoked key is back": {func(r *store.Records) { revive(r.Keys) }, "keys (6 in both"},
+		"a key's hash is another": {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Hash = []byte("x") }) },
+			"keys (6 in both"},
+		"a schedule is missing": {func(r *store.Records) { r.Schedules = r.Schedules[min(1, len(r.Schedules)):] },
+			"schedules (6 in the source, 5 in the copy)"},
+		"a schedule's epoch": {func(r *store.Records) { first(r.Schedules, func(s *job.Schedule) { s.Epoch++ }) },
+			"schedules (6 in both"},
+		"a previous null is none": {func(r *store.Records) { forget(r.Schedules) }, "schedules (6 in both"},
+		"a job is missing":        {func(r *store.Records) { r.Jobs = r.Jobs[min(1, len(r.Jobs)):] }, "jobs (626 in the source, 62"},
 		"a job's description": {func(r *store.Records) {
 			firstJob(r, job.Available, func(j *store.StoredJob) { j.Description = ptr("") })
 		}, "jobs (626 in both"},
@@ -89,16 +100,33 @@ func TestCopy_DetectsDifferences(t *testing.T) {
 		"a job is due later": {func(r *store.Records) {
 			firstJob(r, job.Available, func(j *store.StoredJob) { j.DueAt = j.DueAt.Add(time.Microsecond) })
 		}, "runs (620 in both"},
-		"a log is missing":                     {func(r *store.Records) { r.Logs = r.Logs[min(1, len(r.Logs)):] }, "logs (66 in the source, 65 in the copy)"},
-		"a log's payload":                      {func(r *store.Records) { first(r.Logs, func(l *job.Log) { l.Payload = rawjson.Value(`{}`) }) }, "logs (66 in both"},
-		"a delivery is missing":                {func(r *store.Records) { r.Deliveries = r.Deliveries[min(1, len(r.Deliveries)):] }, "deliveries (10 in the source, 9 in the copy)"},
-		"a delivery's tries":                   {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Attempt++ }) }, "deliveries (10 in both"},
-		"an entry of the audit log is missing": {func(r *store.Records) { r.Audits = r.Audits[min(1, len(r.Audits)):] }, "audits (15 in the source, 14 in the copy)"},
-		"an entry's count":                     {func(r *store.Records) { first(r.Audits, func(a *identity.AuditEntry) { a.Count++ }) }, "audits (15 in both"},
-		"a second factor":                      {func(r *store.Records) { withoutFactor(r.People) }, "people (3 in both"},
-		"a key's scope":                        {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Scope = "" }) }, "keys (6 in both"},
-		"a key's networks":                     {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.CIDRs = []string{"x"} }) }, "keys (6 in both"},
-		"a delivery waits":                     {func(r *store.Records) { first(r.Deliveries, func(d *store.PendingDelivery) { d.Waits = true }) }, "runs (620 in the source, 619 in the copy)"},
+		"a log is missing": {func(r *store.Records) { r.Logs = r.Logs[min(1, len(r.Logs)):] },
+			"logs (66 in the source, 65 in the copy)"},
+		"a log's payload": {func(r *store.Records) {
+			first(r.Logs,
+				func(l *job.Log) { l.Payload = rawjson.Value(`{}`) })
+		}, "logs (66 in both"},
+		"a delivery is missing": {func(r *store.Records) { r.Deliveries = r.Deliveries[min(1, len(r.Deliveries)):] },
+			"deliveries (10 in the source, 9 in the copy)"},
+		"a delivery's tries": {func(r *store.Records) {
+			first(r.Deliveries,
+				func(d *store.PendingDelivery) { d.Attempt++ })
+		}, "deliveries (10 in both"},
+		"an entry of the audit log is missing": {func(r *store.Records) { r.Audits = r.Audits[min(1, len(r.Audits)):] },
+			"audits (15 in the source, 14 in the copy)"},
+		"an entry's count": {func(r *store.Records) { first(r.Audits, func(a *identity.AuditEntry) { a.Count++ }) },
+			"audits (15 in both"},
+		"a second factor": {func(r *store.Records) { withoutFactor(r.People) }, "people (3 in both"},
+		"a key's scope": {func(r *store.Records) { first(r.Keys, func(k *identity.Key) { k.Scope = "" }) },
+			"keys (6 in both"},
+		"a key's networks": {func(r *store.Records) {
+			first(r.Keys,
+				func(k *identity.Key) { k.CIDRs = []string{"x"} })
+		}, "keys (6 in both"},
+		"a delivery waits": {func(r *store.Records) {
+			first(r.Deliveries,
+				func(d *store.PendingDelivery) { d.Waits = true })
+		}, "runs (620 in the source, 619 in the copy)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -161,16 +161,18 @@ func (f *filler) fill() {
 
 func (f *filler) account(email string) job.Owner {
 	f.Helper()
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Operator: email < "b", Secrets: []identity.Secret{
-		{Value: "whsec_current", CreatedAt: f.now},
-		{Value: "whsec_before", CreatedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(24 * time.Hour)},
-		{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
-	}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: email, CreatedAt: f.now, Operator: email < "b",
+		Secrets: []identity.Secret{
+			{Value: "whsec_current", CreatedAt: f.now},
+			{Value: "whsec_before", CreatedAt: f.now.Add(-time.Hour), ExpiresAt: f.now.Add(24 * time.Hour)},
+			{Value: "whsec_expired", CreatedAt: f.now.Add(-48 * time.Hour), ExpiresAt: f.now.Add(-time.Hour)},
+		}}
 	f.ok(f.s.AccountInsert(f.ctx, a))
 	for i, k := range []identity.SigningKey{
 		{Account: a.Number, Number: f.now.UnixMicro(), EndsAt: f.now.Add(time.Hour)}, {Account: identity.IssuerAccount, Number: a.Number},
 	} {
-		k.Private, k.CreatedAt, k.SignsAt = fmt.Sprint("private ", i, " of ", email), f.now.Truncate(time.Microsecond), f.now.Add(time.Minute).Truncate(time.Microsecond)
+		k.Private, k.CreatedAt, k.SignsAt = fmt.Sprint("private ", i, " of ", email), f.now.Truncate(time.Microsecond),
+			f.now.Add(time.Minute).Truncate(time.Microsecond)
 		_, err := f.s.SigningKeyAdd(f.ctx, &k, time.Time{})
 		f.ok(err)
 	}
@@ -195,7 +197,8 @@ func (f *filler) members(a *identity.Account) {
 	f.Helper()
 	for _, email := range []string{"guest@example.com", "zoe@example.com"} {
 		m := &identity.Member{
-			ID: uuid.New(), Account: a.Number, Email: email, Role: identity.RoleEditor, CreatedAt: f.now, Hash: []byte(email + " of " + a.Email), ExpiresAt: f.now.Add(time.Hour),
+			ID: uuid.New(), Account: a.Number, Email: email, Role: identity.RoleEditor, CreatedAt: f.now,
+			Hash: []byte(email + " of " + a.Email), ExpiresAt: f.now.Add(time.Hour),
 		}
 		f.ok(f.s.MemberChange(f.ctx, a.Number, uuid.Nil, email, func(*identity.MemberState) (*identity.Member, error) { return m, nil }))
 		if email == "zoe@example.com" {
@@ -227,7 +230,8 @@ func (f *filler) secrets(owner job.Owner) {
 	f.Helper()
 	for _, name := range []string{"one", "two"} {
 		_, err := f.s.SecretPut(f.ctx, &identity.HeaderSecret{
-			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, HTTP: name == "two", Value: "enc1:" + name, CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
+			Account: owner.Number, Name: name, Hosts: []string{"a.example", "::1"}, HTTP: name == "two", Value: "enc1:" + name,
+			CreatedAt: f.now, UpdatedAt: f.now.Add(time.Second),
 		}, store.PutAlways)
 		f.ok(err)
 	}
@@ -238,7 +242,8 @@ func (f *filler) alerts(owner job.Owner) {
 	f.Helper()
 	for _, name := range []string{"one", "Two"} {
 		_, err := f.s.AlertPut(f.ctx, &store.Alert{
-			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`), LateBy: time.Minute,
+			Owner: owner, Name: name, Definition: rawjson.Value(`{"on":["late"]}`), Match: rawjson.Value(`{"tags":["☃"]}`),
+			LateBy: time.Minute,
 		}, store.PutAlways)
 		f.ok(err)
 	}
@@ -247,7 +252,8 @@ func (f *filler) alerts(owner job.Owner) {
 func (f *filler) limits(owner job.Owner) {
 	f.Helper()
 	for i, key := range []string{"a", "b", "host:example.com"} {
-		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key, Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, store.PutAlways)
+		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key,
+			Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, store.PutAlways)
 		f.ok(err)
 	}
 }
@@ -296,7 +302,8 @@ func ptr[T any](v T) *T { return &v }
 
 func (f *filler) newJob(owner job.Owner, due time.Time) store.NewJob {
 	return store.NewJob{Lane: job.Lane("https://example.com/hook"), Job: &job.Job{
-		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Hops: 2, Trace: []byte("25 bytes that name a span"), Args: rawjson.Value(args),
+		ID: job.NewID(f.now), Owner: owner, InsertedAt: f.now, ScheduledAt: due, DueAt: due, State: job.Available, Hops: 2,
+		Trace: []byte("25 bytes that name a span"), Args: rawjson.Value(args),
 	}}
 }
 
@@ -313,7 +320,8 @@ func (f *filler) jobs(owner job.Owner) {
 	full := f.newJob(owner, f.now.Add(time.Hour))
 	full.Job.Trace, full.Job.KeyRequest = nil, []byte("\x00 and 14 \xff more")
 	full.Job.Key, full.Job.Name, full.Job.Description = ptr("a key ☃"), ptr("a name 𝄞"), ptr("")
-	full.Request = &store.NewRequest{ID: job.RequestKey("a request ☃"), Digest: []byte("\x00 and 14 \xff more"), Until: f.now.Add(time.Hour)}
+	full.Request = &store.NewRequest{ID: job.RequestKey("a request ☃"), Digest: []byte("\x00 and 14 \xff more"),
+		Until: f.now.Add(time.Hour)}
 	f.insert(full)
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Complete(f.now.Add(time.Second)) })
 	f.attempt(f.insert(f.newJob(owner, f.now)), func(j *job.Job) { j.Discard(f.now.Add(time.Second)) })
@@ -346,7 +354,8 @@ func (f *filler) cancel(j *job.Job) {
 }
 
 func refOf(j *job.Job) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1, Revision: 1}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: 1,
+		Revision: 1}
 }
 
 // attempt runs an attempt of a job with a given outcome and logs of every event.
@@ -360,7 +369,8 @@ func (f *filler) attempt(j *job.Job, end func(*job.Job), deliveries ...job.Deliv
 			ended.Begin(f.now)
 			end(&ended)
 			c := &store.Changes{Job: &ended}
-			for _, event := range []string{job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected} {
+			for _, event := range []string{job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed,
+				job.EventStateRejected} {
 				c.Logs = append(c.Logs, f.log(j, event))
 			}
 			return c
@@ -375,7 +385,8 @@ func (f *filler) attempt(j *job.Job, end func(*job.Job), deliveries ...job.Deliv
 func (f *filler) claim(j *job.Job, deliveries ...job.Delivery) {
 	f.Helper()
 	log := f.log(j, job.EventRequest)
-	ok, err := f.s.QueueClaim(f.ctx, f.node, []store.Claim{{QueueKey: refOf(j), Attempt: 1, StartAt: f.now, Log: &log, Deliveries: deliveries}})
+	ok, err := f.s.QueueClaim(f.ctx, f.node, []store.Claim{{QueueKey: refOf(j), Attempt: 1, StartAt: f.now, Log: &log,
+		Deliveries: deliveries}})
 	f.ok(err)
 	if !ok[0] {
 		f.Fatalf("job %d could not be claimed", j.Number)
@@ -418,7 +429,8 @@ func (f *filler) schedule(owner job.Owner, key *string) *job.Schedule {
 	f.Helper()
 	n := f.newJob(owner, f.now.Add(time.Minute))
 	n.Schedule = &job.Schedule{
-		ID: job.NewID(f.now), Owner: owner, Key: key, Name: ptr("hourly"), InsertedAt: f.now, FirstDue: f.now.Add(time.Minute), Hops: 1, Args: n.Job.Args,
+		ID: job.NewID(f.now), Owner: owner, Key: key, Name: ptr("hourly"), InsertedAt: f.now, FirstDue: f.now.Add(time.Minute), Hops: 1,
+		Args: n.Job.Args,
 	}
 	n.Job.ScheduleID, n.Job.Key = n.Schedule.ID, key
 	f.insert(n)
@@ -455,10 +467,12 @@ func (f *filler) deliveries(owner job.Owner) {
 	page, err := f.s.DeliveryPage(f.ctx, 0, 100)
 	f.ok(err)
 	d := page[len(page)-1]
-	ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: owner.Number, Lane: job.Lane(d.URL)}
+	ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: owner.Number,
+		Lane: job.Lane(d.URL)}
 	_, err = f.s.QueueClaim(f.ctx, f.node, []store.Claim{{QueueKey: ref, Attempt: 1, StartAt: f.now}})
 	f.ok(err)
-	held, err := f.s.QueueFinish(f.ctx, []store.Finish{{QueueKey: ref, Node: f.node, Attempt: 1, Delivery: &store.DeliveryEnd{Again: f.now.Add(time.Hour), Attempt: 1}}})
+	held, err := f.s.QueueFinish(f.ctx, []store.Finish{{QueueKey: ref, Node: f.node, Attempt: 1,
+		Delivery: &store.DeliveryEnd{Again: f.now.Add(time.Hour), Attempt: 1}}})
 	f.ok(err)
 	if !held[0] {
 		f.Fatal("a delivery could not be finished")
@@ -546,7 +560,8 @@ func dump(t testing.TB, s store.Copyable) string {
 		schedules, err := s.ScheduleList(t.Context(), a.Owner, job.ScheduleQuery{ListQuery: all})
 		ok(err)
 		for _, s := range schedules {
-			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State, s.Previous, s.Failures, s.FailingSince, s.Failure)
+			show("schedule", s.ID, s.Owner, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, s.FirstDue, s.Epoch, s.Args, s.State,
+				s.Previous, s.Failures, s.FailingSince, s.Failure)
 		}
 		mutes, err := s.MuteList(t.Context(), a.Number, nil)
 		ok(err)
@@ -568,7 +583,8 @@ func dump(t testing.TB, s store.Copyable) string {
 	deliveries, err := s.DeliveryPage(t.Context(), 0, 100_000)
 	ok(err)
 	for _, d := range deliveries {
-		show("delivery", d.Number, d.MessageID, d.Owner, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body, d.Waits)
+		show("delivery", d.Number, d.MessageID, d.Owner, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, d.DueAt, d.Body,
+			d.Waits)
 	}
 	refs, err := s.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 100_000)
 	ok(err)

@@ -24,7 +24,8 @@ func wgetOptions() map[string]option {
 	} {
 		options[name] = ignored(false)
 	}
-	for _, name := range []string{"n" /* -nv, -nc and so on */, "output-document", "output-file", "append-output", "connect-timeout", "read-timeout", "dns-timeout", "wait", "waitretry", "max-redirect", "secure-protocol"} {
+	for _, name := range []string{"n" /* -nv, -nc and so on */, "output-document", "output-file", "append-output", "connect-timeout",
+		"read-timeout", "dns-timeout", "wait", "waitretry", "max-redirect", "secure-protocol"} {
 		options[name] = ignored(true)
 	}
 	return options

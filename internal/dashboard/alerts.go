@@ -50,7 +50,8 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"}, Unsendable: func(address string) string { return recipientNotes[state(address)] }}
+	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"},
+		Unsendable: func(address string) string { return recipientNotes[state(address)] }}
 	open, err := s.Alerts.Open(c.r.Context(), c.owner(), alertsScanned)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,8 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 
 // recipientNotes say why an address gets no e-mails of alerts.
 var recipientNotes = map[consent.State]string{
-	consent.Waiting: "waiting for confirmation", consent.Unasked: "not asked to confirm yet; send a test tomorrow", consent.Refused: "refuses e-mails",
+	consent.Waiting: "waiting for confirmation", consent.Unasked: "not asked to confirm yet; send a test tomorrow",
+	consent.Refused: "refuses e-mails",
 }
 
 // refuseAlert shows the alerts again with what is wrong.

@@ -38,7 +38,8 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.want(b.get("/alerts"), 200, "No alerts yet")
-	b.want(b.post("/alerts", "name", "billing", "on", "failed", "after", "3", "late_by", "5 minutes", "tags", "billing, eu", "webhook", "https://example.com/alerts?token=hunter2"), 303, "/alerts?done=alertcreated")
+	b.want(b.post("/alerts", "name", "billing", "on", "failed", "after", "3", "late_by", "5 minutes", "tags", "billing, eu", "webhook",
+		"https://example.com/alerts?token=hunter2"), 303, "/alerts?done=alertcreated")
 	list := b.want(b.get("/alerts"), 200, "failed; jobs tagged billing and eu")
 	b.want(list, 200, "example.com")
 	if strings.Contains(list.body, "hunter2") {
@@ -48,7 +49,8 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 		t.Error("an alert that has reported nothing is open")
 	}
 	form := b.want(b.get("/alerts?name=billing"), 200, "hunter2").inputs("/alerts")
-	if got := form.Get("late_by") + "|" + form.Get("after") + "|" + form.Get("tags") + "|" + strings.Join(form["on"], ","); got != "5 minutes|3|billing eu|failed" {
+	if got := form.Get("late_by") + "|" + form.Get("after") + "|" + form.Get("tags") + "|" +
+		strings.Join(form["on"], ","); got != "5 minutes|3|billing eu|failed" {
 		t.Errorf("the form has %s", got)
 	}
 	form.Set("slack", "https://hooks.example.com/x")
@@ -99,7 +101,8 @@ func asking(m *mails) siteOption {
 		account := config.Auth.Account
 		config.Alerts.Checks.Mail = true
 		config.Alerts.Consent = consent.New(consent.Config{
-			Store: config.Alerts.Store.(store.Store), Mail: m, PublicURL: &url.URL{Scheme: "https", Host: "punctual.example.com"}, Log: slog.New(slog.DiscardHandler),
+			Store: config.Alerts.Store.(store.Store), Mail: m, PublicURL: &url.URL{Scheme: "https", Host: "punctual.example.com"},
+			Log: slog.New(slog.DiscardHandler),
 			Account: func(ctx context.Context, number int64) (*identity.Account, error) {
 				a, err := account(ctx, number)
 				if err != nil {
@@ -122,7 +125,8 @@ func TestAlerts_ShowWhichRecipientsGetNothing(t *testing.T) {
 	b.want(b.post("/alerts", "name", "billing", "on", "failed", "webhook", "https://example.com", "email",
 		"a@example.net b@example.net c@example.net d@example.net e@example.net f@example.net"), 303, "/alerts?done=alertcreated")
 	list := b.get("/alerts")
-	for _, note := range []string{"a@example.net: waiting for confirmation", "e@example.net: waiting for confirmation", "f@example.net: not asked to confirm yet"} {
+	for _, note := range []string{"a@example.net: waiting for confirmation", "e@example.net: waiting for confirmation",
+		"f@example.net: not asked to confirm yet"} {
 		b.want(list, 200, note)
 	}
 	if n := strings.Count(list.body, "waiting for confirmation"); n != 5 {

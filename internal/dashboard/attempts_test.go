@@ -20,7 +20,8 @@ func (w *site) logs(j *job.Job, eventsAndPayloads ...string) []job.Log {
 	for i := 0; i+1 < len(eventsAndPayloads); i += 2 {
 		w.pass(time.Second)
 		at := w.clock()
-		logs = append(logs, job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: eventsAndPayloads[i], InsertedAt: at, Payload: rawjson.Value(eventsAndPayloads[i+1])})
+		logs = append(logs, job.Log{ID: job.NewID(at), Owner: j.Owner, Job: j.Number, Event: eventsAndPayloads[i], InsertedAt: at,
+			Payload: rawjson.Value(eventsAndPayloads[i+1])})
 	}
 	_, err := w.s.JobChange(w.Context(), j.Owner, job.Ref{Number: j.Number}, func(m *store.Snapshot) *store.Changes {
 		after := *m.Job
@@ -70,10 +71,15 @@ func TestAttempts_OneRowEachWithFilters(t *testing.T) {
 	w.logs(fourth, job.EventError, unknown, job.EventRequest, sent, job.EventResponse, broken, job.EventRequest, sent)
 	for query, want := range map[string]string{
 		"":               "Running 503 DNS Reported 200 timeout 404",
-		"outcome=failed": "503 DNS timeout 404", "outcome=4xx": "404", "outcome=5xx": "503", "outcome=timeout": "timeout", "outcome=dns": "DNS",
-		fmt.Sprint("job=", first.Number): "timeout 404", "job=" + first.ID.String() + "&tag=billing": "timeout 404", fmt.Sprintf("job=%d&host=other.example.com", first.Number): "",
-		"schedule=" + second.ScheduleID.String(): "200", "tag=billing": "timeout 404", "host=one.example.com": "Reported timeout 404", "name=Fourth": "Running 503 DNS",
-		"tag=billing&host=one.example.com&outcome=4xx": "404", "last=15m": "Running 503 DNS", "until=2026-03-01+12:30": "Reported 200 timeout 404", "follow=off&outcome=5xx": "503",
+		"outcome=failed": "503 DNS timeout 404", "outcome=4xx": "404", "outcome=5xx": "503", "outcome=timeout": "timeout",
+		"outcome=dns":                    "DNS",
+		fmt.Sprint("job=", first.Number): "timeout 404", "job=" + first.ID.String() + "&tag=billing": "timeout 404",
+		fmt.Sprintf("job=%d&host=other.example.com", first.Number): "",
+		"schedule=" + second.ScheduleID.String():                   "200", "tag=billing": "timeout 404",
+		"host=one.example.com": "Reported timeout 404",
+		"name=Fourth":          "Running 503 DNS",
+		"tag=billing&host=one.example.com&outcome=4xx": "404", "last=15m": "Running 503 DNS",
+		"until=2026-03-01+12:30": "Reported 200 timeout 404", "follow=off&outcome=5xx": "503",
 	} {
 		page := b.want(b.get("/attempts?"+query), 200, "All events")
 		if got := strings.Join(results(page.body), " "); got != want {
@@ -83,7 +89,8 @@ func TestAttempts_OneRowEachWithFilters(t *testing.T) {
 	page := b.want(b.get("/attempts?tag=billing&part=list"), 200, "one.example.com/hook")
 	b.want(page, 200, `<span class="method">put</span>`)
 	b.want(page, 200, `30.00 s`)
-	for query, says := range map[string]string{"outcome=odd": "", "job=x": "Job must be", "host=https://x": "Host must be a host name", "tag=NO": "Tags must be"} {
+	for query, says := range map[string]string{"outcome=odd": "", "job=x": "Job must be", "host=https://x": "Host must be a host name",
+		"tag=NO": "Tags must be"} {
 		b.want(b.get("/attempts?"+query), 422, says)
 	}
 	b.want(b.get("/attempts?tag=&host=&outcome=5xx&last="), 303, "/attempts?outcome=5xx")
@@ -130,11 +137,14 @@ func TestAttempts_Detail(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	j := w.create(w.owner("ann@example.com"), `{"url":"https://one.example.com/hook","name":"<First>"}`)
-	logs := w.logs(j, job.EventRequest, sent, job.EventResponse, missing, job.EventRequest, sent, job.EventResponse, succeeded, job.EventStateRejected, `{"size":1,"limit":1}`)
+	logs := w.logs(j, job.EventRequest, sent, job.EventResponse, missing, job.EventRequest, sent, job.EventResponse, succeeded,
+		job.EventStateRejected, `{"size":1,"limit":1}`)
 	at := func(i int) string { return "/attempts/" + logs[i].ID.String() }
 	for _, i := range []int{2, 3} {
 		page := b.want(b.get(at(i)), 200, `<span class="jk">&#34;ok&#34;</span>: <span class="jl">true</span>`)
-		for _, says := range []string{`<span class="jk">&#34;n&#34;</span>`, `<th scope="row"><code>content-type</code></th><td><code>application/json</code></td>`, "&lt;First&gt;", "***", "after 250 ms"} {
+		for _, says := range []string{`<span class="jk">&#34;n&#34;</span>`,
+			`<th scope="row"><code>content-type</code></th><td><code>application/json</code></td>`, "&lt;First&gt;", "***",
+			"after 250 ms"} {
 			b.want(page, 200, says)
 		}
 		if strings.Contains(page.body, "hidden-word") || strings.Contains(page.body, "404") {

@@ -32,8 +32,9 @@ func (s *Server) accountAudit(c *call) error {
 // serviceAudit shows the entries that belong to no account.
 func (s *Server) serviceAudit(c *call) error {
 	return s.showAudit(c, 0, &view.AuditLog{
-		Area: "operator", Title: "Audit log of the service", About: "Actions of operators, deleted accounts, and failed sign-ins with unknown emails.",
-		Back: "/operator", BackTo: "Back to the operator's page",
+		Area: "operator", Title: "Audit log of the service",
+		About: "Actions of operators, deleted accounts, and failed sign-ins with unknown emails.",
+		Back:  "/operator", BackTo: "Back to the operator's page",
 	})
 }
 
@@ -56,19 +57,24 @@ func (s *Server) showAudit(c *call, account int64, d *view.AuditLog) error {
 		d.First = c.here("after", "")
 	}
 	for _, e := range page.Items {
-		d.Entries = append(d.Entries, view.AuditEntry{Event: auditEvent(e), Detail: e.Detail, Actor: auditActor(e), Address: e.Address, At: e.LastAt})
+		d.Entries = append(d.Entries, view.AuditEntry{Event: auditEvent(e), Detail: e.Detail, Actor: auditActor(e), Address: e.Address,
+			At: e.LastAt})
 	}
 	return c.render(http.StatusOK, view.AuditLogPage(d))
 }
 
 var auditEvents = map[string]string{
 	audit.SignedIn: "Signed in", audit.SignInFailed: "Sign-in failed", audit.SignedOut: "Signed out", audit.SessionEnded: "Session ended",
-	audit.IdentityAdded: "Sign-in provider connected", audit.IdentityRemoved: "Sign-in provider disconnected", audit.EmailConfirmed: "Email confirmed",
-	audit.KeyCreated: "Key created", audit.KeyRevoked: "Key revoked", audit.SecretRotated: "Signing secret rotated", audit.TokenKeysRotated: "Token keys rotated",
+	audit.IdentityAdded: "Sign-in provider connected", audit.IdentityRemoved: "Sign-in provider disconnected",
+	audit.EmailConfirmed: "Email confirmed",
+	audit.KeyCreated:     "Key created", audit.KeyRevoked: "Key revoked", audit.SecretRotated: "Signing secret rotated",
+	audit.TokenKeysRotated:    "Token keys rotated",
 	audit.HeaderSecretCreated: "Secret created", audit.HeaderSecretChanged: "Secret changed", audit.HeaderSecretDeleted: "Secret deleted",
 	audit.PasswordChanged: "Password changed", audit.PasswordFailed: "Wrong password or code",
-	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off", audit.TOTPReset: "Second factor reset",
-	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.IssuerRotated: "Key for tokens rotated", audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
+	audit.TOTPEnabled: "Second factor switched on", audit.TOTPDisabled: "Second factor switched off",
+	audit.TOTPReset:          "Second factor reset",
+	audit.SecretsReencrypted: "Secrets encrypted with another key", audit.IssuerRotated: "Key for tokens rotated",
+	audit.OperationStarted: "Operation started", audit.OperationStopped: "Operation stopped",
 	audit.RecoveryUsed: "Recovery code used", audit.RecoveryReplaced: "Recovery codes replaced",
 	audit.AccountCreated: "Account created", audit.AccountDeleted: "Account deleted", audit.OperatorChanged: "Operator changed",
 	audit.MemberInvited: "Person invited", audit.MemberJoined: "Person joined", audit.MemberChanged: "Role changed",
@@ -108,7 +114,8 @@ func auditEvent(a *identity.AuditEntry) string {
 // auditActor describes who did it.
 func auditActor(a *identity.AuditEntry) string {
 	who := map[string]string{
-		audit.ByKey: "API key", audit.BySession: "Dashboard", audit.ByCommand: "Command line", audit.ByOperator: "Operator", audit.ByNobody: "Not signed in",
+		audit.ByKey: "API key", audit.BySession: "Dashboard", audit.ByCommand: "Command line", audit.ByOperator: "Operator",
+		audit.ByNobody: "Not signed in",
 	}[a.ActorKind]
 	if who == "" {
 		who = a.ActorKind

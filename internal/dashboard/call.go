@@ -77,7 +77,8 @@ func (c *call) setViewer(v *viewer) {
 			shown.Person = c.visit.Person.Email
 		}
 		for _, m := range v.accounts {
-			shown.Accounts = append(shown.Accounts, ui.Account{ID: m.Account.ID.String(), Email: m.Email, Role: string(m.Role), Current: m.Account.Number == v.account.Number})
+			shown.Accounts = append(shown.Accounts,
+				ui.Account{ID: m.Account.ID.String(), Email: m.Email, Role: string(m.Role), Current: m.Account.Number == v.account.Number})
 		}
 	}
 	if v != nil {
@@ -93,7 +94,8 @@ func (c *call) setViewer(v *viewer) {
 	preferences := c.readPreferences()
 	c.r = c.r.WithContext(ui.With(c.r.Context(), &ui.View{
 		Preferences: preferences, Now: c.server.Service.Now().In(preferences.Location()),
-		Viewer: shown, SignedIn: signedIn, Path: path, Here: c.r.URL.RequestURI(), HasPublic: c.server.Public != nil, Origin: edge.Origin(c.r), Version: c.server.Version,
+		Viewer: shown, SignedIn: signedIn, Path: path, Here: c.r.URL.RequestURI(), HasPublic: c.server.Public != nil,
+		Origin: edge.Origin(c.r), Version: c.server.Version,
 		PublicKey: plainKey(c.server.PublicKey), Punctuality: v != nil && !v.public || c.server.PublicPunctuality,
 	}))
 }
@@ -197,7 +199,8 @@ func (c *call) compressed(page []byte) []byte {
 // showsSecrets reports whether the page may show a key, a token or a credential.
 func (c *call) showsSecrets() bool {
 	path := c.r.URL.Path
-	lists := strings.HasPrefix(path, "/jobs") || strings.HasPrefix(path, "/schedules") || strings.HasPrefix(path, "/logs") || strings.HasPrefix(path, "/attempts") || path == "/find" || path == "/failing"
+	lists := strings.HasPrefix(path, "/jobs") || strings.HasPrefix(path, "/schedules") || strings.HasPrefix(path, "/logs") ||
+		strings.HasPrefix(path, "/attempts") || path == "/find" || path == "/failing"
 	public := path == ui.PublicPrefix || strings.HasPrefix(path, ui.PublicPrefix+"/")
 	return c.r.Method == http.MethodPost || c.param("reveal") != "" || path != "/" && !lists && !public
 }

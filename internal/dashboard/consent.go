@@ -21,7 +21,8 @@ func (s *Server) question(c *call) error {
 		return err
 	}
 	return c.render(http.StatusOK, view.ConsentPage(&view.Consent{
-		Address: q.Address, Asker: q.Asker, Service: c.r.Host, Confirmed: q.State == consent.Confirmed, Refused: q.State == consent.Refused, Notice: c.notice(),
+		Address: q.Address, Asker: q.Asker, Service: c.r.Host, Confirmed: q.State == consent.Confirmed, Refused: q.State == consent.Refused,
+		Notice: c.notice(),
 	}))
 }
 

@@ -47,5 +47,6 @@ func createCurl(origin, key string, body rawjson.Value) string {
 	if len(text) <= maxLaidOut {
 		text = ui.Pretty(body)
 	}
-	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + key + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
+	return "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + key +
+		"\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(text)
 }

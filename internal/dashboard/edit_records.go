@@ -134,7 +134,8 @@ func (s *Server) editableRerun(c *call) (*editable, error) {
 	request, page, id := job.Again(j), c.href("/jobs/%d", j.Number), job.Ref{Number: j.Number}
 	return &editable{
 		Editing: view.Editing{
-			Title: "Run again with changes", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/rerun/edit", Verb: "Create new job",
+			Title: "Run again with changes", Record: view.JobTitle(j), Area: "jobs", Back: page, Action: page + "/rerun/edit",
+			Verb: "Create new job",
 			When: "Empty is now.", Note: "This creates a new job. The old one stays as it is.",
 		},
 		places: job.EditJob, request: request, args: j.Args, zone: "UTC",

@@ -78,7 +78,8 @@ func TestEdit_AFormThatIsNotTouchedChangesNothing(t *testing.T) {
 	b := w.citizen()
 	ann := w.owner("ann@example.com")
 	for _, rest := range []string{
-		`,"cron":"0 9 * * 1-5","timezone":"Europe/Berlin"}`, `,"repeat_every":[90,"minutes"]}`, `,"repeat_every":1.5}`, `,"schedule_in":3600}`,
+		`,"cron":"0 9 * * 1-5","timezone":"Europe/Berlin"}`, `,"repeat_every":[90,"minutes"]}`, `,"repeat_every":1.5}`,
+		`,"schedule_in":3600}`,
 	} {
 		j := w.create(ann, everything+rest)
 		path := "/jobs/1/edit"
@@ -97,7 +98,8 @@ func TestEdit_ScheduleWithADifferenceBeforeSaving(t *testing.T) {
 	at := "/schedules/" + id.String()
 	b.hidden(at + "/edit")
 
-	page := b.want(b.edits(at+"/edit", "url", "https://example.com/other", "tags", "", "timeout", "30", "headers", "authorization: ***\nx-team: b", "when", "every 90 minutes"), 200, "Your changes")
+	page := b.want(b.edits(at+"/edit", "url", "https://example.com/other", "tags", "", "timeout", "30", "headers",
+		"authorization: ***\nx-team: b", "when", "every 90 minutes"), 200, "Your changes")
 	for _, says := range []string{"https://example.com/hook", "https://example.com/other", "Tags", "Timeout", "0 9 * * 1-5"} {
 		b.want(page, 200, says)
 	}
@@ -106,8 +108,10 @@ func TestEdit_ScheduleWithADifferenceBeforeSaving(t *testing.T) {
 	}
 	b.want(b.saves(page, at+"/edit"), 303, at+"?done=edited")
 	s := w.schedule(ann, id)
-	if args := string(s.Args); s.Revision != 2 || !strings.Contains(args, `"authorization":"Bearer hunter2"`) || !strings.Contains(args, `"x-team":"b"`) ||
-		!strings.Contains(args, `"repeat_every":[90,"minutes"]`) || strings.Contains(args, "cron") || strings.Contains(args, "tags") || !strings.Contains(args, `"metadata":false`) {
+	if args := string(s.Args); s.Revision != 2 || !strings.Contains(args, `"authorization":"Bearer hunter2"`) ||
+		!strings.Contains(args, `"x-team":"b"`) ||
+		!strings.Contains(args, `"repeat_every":[90,"minutes"]`) || strings.Contains(args, "cron") || strings.Contains(args, "tags") ||
+		!strings.Contains(args, `"metadata":false`) {
 		t.Errorf("revision %d is %s", s.Revision, args)
 	}
 	history := b.want(b.get(at+"/history"), 200, "Revision 2")
@@ -115,7 +119,8 @@ func TestEdit_ScheduleWithADifferenceBeforeSaving(t *testing.T) {
 	b.hidden(at + "/history")
 	b.want(b.get(at), 200, at+"/history")
 
-	for when, why := range map[string]string{"whenever": "When is not understood", "in 5 minutes": "When must recur", "": "When must recur", "every 0 seconds": "When "} {
+	for when, why := range map[string]string{"whenever": "When is not understood", "in 5 minutes": "When must recur", "": "When must recur",
+		"every 0 seconds": "When "} {
 		b.want(b.edits(at+"/edit", "when", when), 422, why)
 	}
 	refused := b.want(b.edits(at+"/edit", "name", strings.Repeat("x", 256), "retries", "99", "body", "{"), 422, "Body is not valid JSON")
@@ -141,7 +146,8 @@ func TestEdit_ShowsWhatHasChangedMeanwhile(t *testing.T) {
 		t.Errorf("it was saved as %s", *s.Name)
 	}
 	b.want(b.saves(stale, at+"/edit"), 303, at+"?done=edited")
-	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 || !strings.Contains(string(s.Args), `"timeout":33`) || !strings.Contains(string(s.Args), "ends_at") {
+	if s := w.schedule(ann, id); *s.Name != "Mine" || s.Revision != 3 || !strings.Contains(string(s.Args), `"timeout":33`) ||
+		!strings.Contains(string(s.Args), "ends_at") {
 		t.Errorf("it is %s in revision %d: %s", *s.Name, s.Revision, s.Args)
 	}
 	back := mine.inputs(at + "/edit")
@@ -174,7 +180,8 @@ func TestEdit_AWaitingJobAndARun(t *testing.T) {
 	b.want(b.edits("/jobs/1/edit", "name", "Late"), 422, "so it can&#39;t be changed any more")
 	page = b.want(b.edits("/jobs/1/rerun/edit", "url", "https://example.com/again"), 200, "https://example.com/again")
 	b.want(b.saves(page, "/jobs/1/rerun/edit"), 303, "/jobs/3?done=changed")
-	if again, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: 3}); err != nil || again.RerunOf != 1 || !strings.Contains(string(again.Args), "hunter2") {
+	if again, err := w.s.JobGet(t.Context(), ann, job.Ref{Number: 3}); err != nil || again.RerunOf != 1 ||
+		!strings.Contains(string(again.Args), "hunter2") {
 		t.Errorf("the copy is %v, %v", again, err)
 	}
 	b.want(b.get("/jobs/3"), 200, `href="/jobs/1"`)

@@ -24,7 +24,8 @@ func (s *Server) showFactor(c *call, status int, codes []string, r view.Refusal)
 		return err
 	}
 	d := &view.Factor{
-		Email: person.Email, On: auth.HasTOTP(person), Enrolling: auth.Enrolling(person, s.Service.Now()), NewRecovery: codes, HasPassword: person.Password != "" && !s.People.NoPasswords, Notice: c.notice(), Refusal: r,
+		Email: person.Email, On: auth.HasTOTP(person), Enrolling: auth.Enrolling(person, s.Service.Now()), NewRecovery: codes,
+		HasPassword: person.Password != "" && !s.People.NoPasswords, Notice: c.notice(), Refusal: r,
 	}
 	if d.On {
 		d.ConfirmedAt, d.RecoveryLeft = person.TOTP.ConfirmedAt, len(person.TOTP.Recovery)

@@ -16,7 +16,8 @@ func TestJobs_FiltersAreInTheAddress(t *testing.T) {
 	id := run.ScheduleID.String()
 	for query, found := range map[string]string{
 		"tag=billing": "First Second", "tag=billing&tag=eu": "First", "host=two.example.com": "Second Third", "name=Third": "Third",
-		"schedule_id=" + id: "Third", "since=2026-03-01+11:00": "First Second Third", "until=2026-03-01T11:00:00Z": "", "state=scheduled&tag=eu": "First",
+		"schedule_id=" + id: "Third", "since=2026-03-01+11:00": "First Second Third", "until=2026-03-01T11:00:00Z": "",
+		"state=scheduled&tag=eu":           "First",
 		"tag=billing&host=two.example.com": "Second", "q=second&tag=billing": "Second", "q=first&host=two.example.com": "",
 	} {
 		page := b.want(b.get("/jobs?"+query), 200, "this filter")
@@ -32,8 +33,10 @@ func TestJobs_FiltersAreInTheAddress(t *testing.T) {
 	b.want(page, 200, `<span class="count">1</span>`)
 	b.want(b.get("/jobs?schedule_id="+id), 200, `<span>Third</span>`)
 	for query, says := range map[string]string{
-		"tag=NO": "Tags must be 1 to 64 characters", "host=https://x": "Host must be a host name", "schedule_id=7": "Schedule must be a UUID",
-		"since=noon": "Created from, in UTC", "state=odd": "State must be one of", "until=2020-01-01T00:00:00Z&since=2021-01-01T00:00:00Z": "must not be earlier than since",
+		"tag=NO": "Tags must be 1 to 64 characters", "host=https://x": "Host must be a host name",
+		"schedule_id=7": "Schedule must be a UUID",
+		"since=noon":    "Created from, in UTC", "state=odd": "State must be one of",
+		"until=2020-01-01T00:00:00Z&since=2021-01-01T00:00:00Z": "must not be earlier than since",
 	} {
 		b.want(b.get("/jobs?"+query), 422, says)
 	}
@@ -76,7 +79,8 @@ func TestJobs_QueryBecomesFilters(t *testing.T) {
 			t.Errorf("%s leads to %d %s, want %s", text, got.StatusCode, got.Header.Get("Location"), to)
 		}
 	}
-	b.wantAll(b.get("/jobs?host=one.example.com&tag=billing&state=available&q=first"), `value="available tag:billing host:one.example.com first"`, ">First</a>")
+	b.wantAll(b.get("/jobs?host=one.example.com&tag=billing&state=available&q=first"),
+		`value="available tag:billing host:one.example.com first"`, ">First</a>")
 	b.want(b.get(query("hots:<b>")), 422, "“hots” is not a filter; did you mean host:?")
 	b.want(b.get(query("hots:<b>")), 422, `value="hots:&lt;b&gt;"`)
 	b.want(b.get(query("schedule:key:nope")), 422, "names no schedule")

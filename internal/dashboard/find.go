@@ -62,14 +62,16 @@ func (s *Server) findRecords(c *call, d *view.Find) error {
 	var items []view.FindItem
 	for _, one := range schedules {
 		items = append(items, view.FindItem{
-			Label: view.ScheduleTitle(one), Detail: ui.Shorten(job.ReadSpec(one.Args).URL, 60), Icon: "loop", Href: c.href("/schedules/%s", one.ID),
+			Label: view.ScheduleTitle(one), Detail: ui.Shorten(job.ReadSpec(one.Args).URL, 60), Icon: "loop",
+			Href: c.href("/schedules/%s", one.ID),
 		})
 	}
 	add("Schedules", items)
 	items = nil
 	for _, j := range page.Items[:min(len(page.Items), foundShown)] {
 		items = append(items, view.FindItem{
-			Label: ui.Shorten(view.JobTitle(j), 60), Detail: "#" + strconv.FormatInt(j.Number, 10) + " · " + ui.StateLabel(j.State) + " · " + ui.Shorten(job.ReadSpec(j.Args).URL, 60),
+			Label: ui.Shorten(view.JobTitle(j), 60), Detail: "#" + strconv.FormatInt(j.Number, 10) + " · " + ui.StateLabel(j.State) +
+				" · " + ui.Shorten(job.ReadSpec(j.Args).URL, 60),
 			Icon: "send", Href: c.href("/jobs/%d", j.Number),
 		})
 	}
@@ -103,20 +105,27 @@ func (c *call) findPages() []view.FindItem {
 		return view.FindItem{Label: label, Icon: "info", Href: c.href("%s", path), Words: words}
 	}
 	pages := []view.FindItem{
-		page("Overview", "/", "home dashboard"), page("Jobs", "/jobs", "list"), page("Failed jobs", "/jobs?state=discarded", "discarded errors"),
-		page("Scheduled jobs by due time", "/jobs?state=available&order=due", "waiting next upcoming"), page("Schedules", "/schedules", "cron recurring"),
+		page("Overview", "/", "home dashboard"), page("Jobs", "/jobs", "list"),
+		page("Failed jobs", "/jobs?state=discarded", "discarded errors"),
+		page("Scheduled jobs by due time", "/jobs?state=available&order=due", "waiting next upcoming"),
+		page("Schedules", "/schedules", "cron recurring"),
 		page("Failing schedules", "/schedules?health=failing", "errors health"), page("Attempts", "/attempts", "logs requests responses"),
-		page("Failed attempts", "/attempts?outcome=failed", "logs errors"), page("All events", "/logs", "logs history"), page("Preferences", preferencesPath, "theme dark light time zone density"),
+		page("Failed attempts", "/attempts?outcome=failed", "logs errors"), page("All events", "/logs", "logs history"),
+		page("Preferences", preferencesPath, "theme dark light time zone density"),
 	}
 	if !c.viewer.public {
 		pages = append(pages,
-			page("Workflow runs", "/runs", "workflows steps waterfall"), page("Operations", "/operations", "bulk many"), page("Settings", "/settings", "account"), page("API keys", "/settings", "tokens"),
-			page("Usage and limits", "/settings/usage", "quota"), page("Secrets", "/secrets", "credentials"), page("Limits for receivers", "/limits", "rate parallel"),
-			page("Alerts", "/alerts", "notifications"), page("Sessions", "/settings#sessions", "devices signed in"), page("Second factor", "/settings/second-factor", "totp 2fa"),
+			page("Workflow runs", "/runs", "workflows steps waterfall"), page("Operations", "/operations", "bulk many"),
+			page("Settings", "/settings", "account"), page("API keys", "/settings", "tokens"),
+			page("Usage and limits", "/settings/usage", "quota"), page("Secrets", "/secrets", "credentials"),
+			page("Limits for receivers", "/limits", "rate parallel"),
+			page("Alerts", "/alerts", "notifications"), page("Sessions", "/settings#sessions", "devices signed in"),
+			page("Second factor", "/settings/second-factor", "totp 2fa"),
 			page("Audit log", "/settings/audit", "history sign-ins"))
 	}
 	if c.viewer.operator {
-		pages = append(pages, page("Operator", "/operator", "admin accounts health"), page("Audit log of the service", "/operator/audit", "operator"))
+		pages = append(pages, page("Operator", "/operator", "admin accounts health"),
+			page("Audit log of the service", "/operator/audit", "operator"))
 	}
 	return append(pages, view.FindItem{Label: "API reference", Icon: "info", Href: "/docs", Words: "documentation openapi"},
 		view.FindItem{Label: "Guides", Icon: "info", Href: "/docs/guides", Words: "documentation help manual"})
@@ -125,7 +134,8 @@ func (c *call) findPages() []view.FindItem {
 // findActions returns what the viewer can do from any page.
 func (c *call) findActions() []view.FindItem {
 	prefer := func(label, icon, words, name, value string) view.FindItem {
-		return view.FindItem{Label: label, Icon: icon, Words: "switch " + words, Href: c.href(preferencesPath), Fields: [][2]string{{name, value}}}
+		return view.FindItem{Label: label, Icon: icon, Words: "switch " + words, Href: c.href(preferencesPath),
+			Fields: [][2]string{{name, value}}}
 	}
 	p := c.readPreferences()
 	actions := []view.FindItem{

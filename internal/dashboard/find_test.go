@@ -11,7 +11,8 @@ func TestFind_FindsPagesActionsSchedulesAndJobs(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	create := func(name, when string) {
-		b.post("/jobs", "url", "https://example.com/"+name, "method", "post", "body_kind", "json", "when", when, "zone", "UTC", "name", name)
+		b.post("/jobs", "url", "https://example.com/"+name, "method", "post", "body_kind", "json", "when", when, "zone", "UTC", "name",
+			name)
 	}
 	create("Invoice 1042", "in 3 days")
 	create("Nightly report", "every day at 9:00")
@@ -40,7 +41,8 @@ func TestFind_FindsPagesActionsSchedulesAndJobs(t *testing.T) {
 func TestFind_ShowsOnlyTheAccountsRecords(t *testing.T) {
 	w := newSite(t, false)
 	a := w.citizen()
-	a.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name", "Secret plan")
+	a.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name",
+		"Secret plan")
 	other := w.account("other@example.com")
 	page, err := w.service.FindSchedules(t.Context(), other.Owner, "Secret", 5)
 	if err != nil || len(page) != 0 {

@@ -45,13 +45,16 @@ func TestKeys_HaveTheScopeJobsByDefault(t *testing.T) {
 		t.Errorf("a plain key is %+v", k)
 	}
 	w.pass(time.Second)
-	b.want(b.post("/settings/keys", "name", "limited", "scope", "read", "expires", "30", "cidrs", "192.0.2.1/24, 2001:db8::/32"), 303, "/settings?done=key")
+	b.want(b.post("/settings/keys", "name", "limited", "scope", "read", "expires", "30", "cidrs", "192.0.2.1/24, 2001:db8::/32"), 303,
+		"/settings?done=key")
 	k := w.key("ann@example.com")
-	if k.Scope != identity.ScopeRead || !k.ExpiresAt.Equal(w.clock().Add(30*24*time.Hour)) || fmt.Sprint(k.CIDRs) != "[192.0.2.0/24 2001:db8::/32]" {
+	if k.Scope != identity.ScopeRead || !k.ExpiresAt.Equal(w.clock().Add(30*24*time.Hour)) ||
+		fmt.Sprint(k.CIDRs) != "[192.0.2.0/24 2001:db8::/32]" {
 		t.Errorf("a limited key is %+v", k)
 	}
 	b.want(b.get("/settings"), 200, "from 192.0.2.0/24, 2001:db8::/32")
-	page := b.want(b.post("/settings/keys", "name", "kept", "scope", "admin", "expires", "90", "cidrs", "192.0.2.1, x"), 422, "must be a network such as")
+	page := b.want(b.post("/settings/keys", "name", "kept", "scope", "admin", "expires", "90", "cidrs", "192.0.2.1, x"), 422,
+		"must be a network such as")
 	for _, kept := range []string{`value="kept"`, `<option value="admin" selected`, `<option value="90" selected`, `value="192.0.2.1, x"`} {
 		if !strings.Contains(page.body, kept) {
 			t.Errorf("the refused form has lost %s", kept)
@@ -117,7 +120,8 @@ func TestSettings_PasswordChangeRevokesKeysOnRequest(t *testing.T) {
 	if w.calls(key) != 200 {
 		t.Error("the key is revoked unasked")
 	}
-	b.want(b.post("/settings/password", "current", "new "+secretWords, "password", secretWords, "revoke_keys", "true"), 303, "/settings?done=passwordkeys")
+	b.want(b.post("/settings/password", "current", "new "+secretWords, "password", secretWords, "revoke_keys", "true"), 303,
+		"/settings?done=passwordkeys")
 	if w.calls(key) != 401 {
 		t.Error("the key works")
 	}

@@ -58,7 +58,8 @@ func TestJob_DrawsAttemptsAndComparesThem(t *testing.T) {
 	j := w.create(ann, `{"url":"https://example.com/hook","name":"Twice","retries":1}`)
 	at := w.clock()
 	log := func(event string, after time.Duration, payload string) job.Log {
-		return job.Log{ID: job.NewID(at.Add(after)), Owner: ann, Job: j.Number, Event: event, InsertedAt: at.Add(after), Payload: rawjson.Value(payload)}
+		return job.Log{ID: job.NewID(at.Add(after)), Owner: ann, Job: j.Number, Event: event, InsertedAt: at.Add(after),
+			Payload: rawjson.Value(payload)}
 	}
 	sent := `{"body":{"n":%d},"headers":{"x-same":"1"},"query":{},"url":"https://example.com/hook"}`
 	logs := []job.Log{
@@ -79,8 +80,10 @@ func TestJob_DrawsAttemptsAndComparesThem(t *testing.T) {
 	w.pass(time.Minute)
 	page := b.want(b.get(fmt.Sprintf("/jobs/%d", j.Number)), 200, `aria-label="connect 100 ms, wait 800 ms"`)
 	for _, says := range []string{
-		`<rect class="wait" x="11.11%" width="88.89%" height="10">`, `aria-label="wait 450 ms"`, `<rect class="wait" x="0%" width="50%" height="10">`,
-		"2 attempts in 2.45 s: Attempt 1: 503; Attempt 2: 200.", "Lateness of 2 attempts: latest on time · median 0.0 ms · worst 2.0 ms.", fmt.Sprintf(`href="/jobs/%d/compare?b=2"`, j.Number),
+		`<rect class="wait" x="11.11%" width="88.89%" height="10">`, `aria-label="wait 450 ms"`,
+		`<rect class="wait" x="0%" width="50%" height="10">`,
+		"2 attempts in 2.45 s: Attempt 1: 503; Attempt 2: 200.", "Lateness of 2 attempts: latest on time · median 0.0 ms · worst 2.0 ms.",
+		fmt.Sprintf(`href="/jobs/%d/compare?b=2"`, j.Number),
 	} {
 		b.want(page, 200, says)
 	}

@@ -106,9 +106,11 @@ func TestJobs_OperationsOnAllThatMatch(t *testing.T) {
 	b := w.citizen()
 	ann := w.owner("ann@example.com")
 	w.create(ann, `{"url":"https://example.com","name":"One","tags":["eu"],"schedule_in":60}`)
-	for query, want := range map[string]string{"state=discarded": "Run all again", "state=available": "Run all now Cancel all", "tag=eu": "Run all again Cancel all", "state=executing": "Cancel all", "": "", "q=one&tag=eu": ""} {
+	for query, want := range map[string]string{"state=discarded": "Run all again", "state=available": "Run all now Cancel all",
+		"tag=eu": "Run all again Cancel all", "state=executing": "Cancel all", "": "", "q=one&tag=eu": ""} {
 		var got []string
-		for _, m := range regexp.MustCompile(`<button type="submit" class="button small">([^<…]*)…`).FindAllStringSubmatch(b.get("/jobs?"+query).body, -1) {
+		for _, m := range regexp.MustCompile(`<button type="submit" class="button small">([^<…]*)…`).FindAllStringSubmatch(
+			b.get("/jobs?"+query).body, -1) {
 			got = append(got, m[1])
 		}
 		if strings.Join(got, " ") != want {

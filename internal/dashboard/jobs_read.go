@@ -24,7 +24,8 @@ func (s *Server) readJobs(c *call, query job.Query, list *view.Jobs) error {
 	list.Self = c.here("part", "list")
 	if list.State == job.Available.String() && query.After == 0 && list.Search == "" && !list.Filtered() {
 		due := c.param("order") == "due"
-		list.Orders = []ui.Tab{{Label: "Newest first", Href: c.here("order", ""), Current: !due}, {Label: "Due first", Href: c.here("order", "due"), Current: due}}
+		list.Orders = []ui.Tab{{Label: "Newest first", Href: c.here("order", ""), Current: !due},
+			{Label: "Due first", Href: c.here("order", "due"), Current: due}}
 		if due {
 			return s.readDue(c, list)
 		}

@@ -19,7 +19,8 @@ func (s *Server) admit(route route, public bool, c *call) error {
 	err := s.count(route, public, c)
 	var f *fault.Error
 	if fault.CodeOf(err) == fault.TooMany && errors.As(err, &f) {
-		return &fault.Error{Code: fault.TooMany, Message: "You sent too many requests. Wait a few seconds, then load this page again.", RetryAfter: f.RetryAfter}
+		return &fault.Error{Code: fault.TooMany, Message: "You sent too many requests. Wait a few seconds, then load this page again.",
+			RetryAfter: f.RetryAfter}
 	}
 	return err
 }

@@ -67,7 +67,8 @@ func TestLimits_ShowTheFormAgain(t *testing.T) {
 	one := int64(1)
 	w := newSite(t, false, limits(0, quota.Defaults{Pending: &one}))
 	b := w.citizen()
-	form := []string{"url", "https://example.com/hook", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name", "my job"}
+	form := []string{"url", "https://example.com/hook", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC", "name",
+		"my job"}
 	b.want(b.post("/jobs", form...), 303, "/jobs/1?done=created")
 	page := b.want(b.post("/jobs", form...), 429, "The account has reached its limit of 1 unfinished one-off jobs (max-pending)")
 	if page.Header.Get("Retry-After") != "60" || !strings.Contains(page.body, "my job") {
@@ -83,7 +84,8 @@ func TestOperator_ChangesTheLimitsOfAnAccount(t *testing.T) {
 	path := fmt.Sprintf("/operator/accounts/%d", other.Number)
 	b.want(b.get("/operator"), 200, path)
 	b.want(b.get(path), 200, "100 calls a second")
-	b.want(b.post(path+"/limits", "max_pending", "12", "max_schedules", "0", "max_stored", "1500KB", "rate_limit", "2.5"), 303, path+"?done=limited")
+	b.want(b.post(path+"/limits", "max_pending", "12", "max_schedules", "0", "max_stored", "1500KB", "rate_limit", "2.5"), 303,
+		path+"?done=limited")
 	page := b.get(path + "?done=limited")
 	for _, says := range []string{"2.5 calls a second", "0 of 12", "1500 KB", `value="12"`, `value="1500KB"`, `value="0"`} {
 		b.want(page, 200, says)
@@ -114,7 +116,8 @@ func TestSuspendedAccount_CanReadButNotChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := fmt.Sprintf("/operator/accounts/%d", a.Number)
-	operator.want(operator.post(path+"/suspend", "reason", strings.Repeat("x", 201)), 422, "The reason must be at most 200 printable characters")
+	operator.want(operator.post(path+"/suspend", "reason", strings.Repeat("x", 201)), 422,
+		"The reason must be at most 200 printable characters")
 	operator.want(operator.post(path+"/suspend", "reason", "<spam>"), 303, path+"?done=suspended")
 	operator.want(operator.get(path), 200, "&lt;spam&gt;")
 	operator.want(operator.get("/operator"), 200, "suspended")
@@ -140,9 +143,11 @@ func TestSuspendedAccount_CanReadButNotChange(t *testing.T) {
 	other.want(other.get("/operator/accounts/1"), 404, "no page")
 	other.want(other.post(path+"/limits"), 404, "no page")
 	// The owner learns what was done, and only operators which of them did it.
-	wantAudits(t, w, a.Number, "account.limited|operator||max-pending 12", "account.resumed|operator||", "account.suspended|operator||<spam>")
+	wantAudits(t, w, a.Number, "account.limited|operator||max-pending 12", "account.resumed|operator||",
+		"account.suspended|operator||<spam>")
 	wantAudits(t, w, 0, "account.limited|operator|ann@example.com|other@example.com: max-pending 12",
-		"account.resumed|operator|ann@example.com|other@example.com", "account.suspended|operator|ann@example.com|other@example.com: <spam>")
+		"account.resumed|operator|ann@example.com|other@example.com",
+		"account.suspended|operator|ann@example.com|other@example.com: <spam>")
 }
 
 func TestSuspendedAccount_OfThePublicKeyCanNotBeChanged(t *testing.T) {
@@ -194,7 +199,8 @@ func TestLimits_FormsWithoutASessionAreSmall(t *testing.T) {
 		large := stranger.post(path, "email", strings.Repeat("e", 17<<10)+"@example.com", "password", secretWords)
 		stranger.want(large, 413, "larger than 16 KiB")
 	}
-	stranger.want(stranger.post("/sign-in", "email", strings.Repeat("e", 1000)+"@example.com", "password", secretWords), 401, "The email or the password is wrong.")
+	stranger.want(stranger.post("/sign-in", "email", strings.Repeat("e", 1000)+"@example.com", "password", secretWords), 401,
+		"The email or the password is wrong.")
 	if a := b.post("/jobs/preview", "body", strings.Repeat("b", 17<<10)); a.StatusCode == 413 {
 		b.Error("a job's form of 17 KiB is too large")
 	}

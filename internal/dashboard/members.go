@@ -71,7 +71,8 @@ func (s *Server) refuseMember(c *call, form string, err error) error {
 
 func (s *Server) inviteMember(c *call) error {
 	form := c.r.PostForm
-	member, link, err := s.Members.Invite(c.r.Context(), c.owner(), form.Get("email"), identity.Role(form.Get("role")), edge.Origin(c.r), c.actor())
+	member, link, err := s.Members.Invite(c.r.Context(), c.owner(), form.Get("email"), identity.Role(form.Get("role")), edge.Origin(c.r),
+		c.actor())
 	if err != nil {
 		return s.refuseMember(c, "invite", err)
 	}

@@ -151,7 +151,8 @@ func TestMembers_InviteChangeAndRemove(t *testing.T) {
 	ann.want(ann.get("/settings"), 303, "/sign-in?to=%2Fsettings")
 	ann.want(ann.post("/sign-in", "email", "ann@example.com", "password", secretWords), 401, "")
 	bob.want(bob.get("/settings/audit"), 200, "Person left")
-	if log := bob.get("/settings/audit").body; !strings.Contains(log, "Dashboard bob@example.com") || !strings.Contains(log, "Dashboard ann@example.com") {
+	if log := bob.get("/settings/audit").body; !strings.Contains(log, "Dashboard bob@example.com") ||
+		!strings.Contains(log, "Dashboard ann@example.com") {
 		t.Error("the audit log does not name who did it")
 	}
 }
@@ -172,7 +173,8 @@ func TestSwitch_KeepsThePage(t *testing.T) {
 	ann.want(ann.get("/settings"), 200, "team@example.com")
 	ann.want(ann.post("/settings/delete", "password", secretWords), 403, "needs the role owner")
 	for to, want := range map[string]string{
-		"/logs?event=x&done=y": "/logs?event=x", "/jobs/17": "/jobs", "/schedules": "/schedules", "/": "/", "https://evil.example/": "/", "/nowhere": "/", "//evil.example": "/",
+		"/logs?event=x&done=y": "/logs?event=x", "/jobs/17": "/jobs", "/schedules": "/schedules", "/": "/", "https://evil.example/": "/",
+		"/nowhere": "/", "//evil.example": "/",
 	} {
 		ann.want(ann.post("/account/switch", "account", other.ID.String(), "to", to), 303, want)
 	}

@@ -34,7 +34,8 @@ func TestMute_OfAScheduleThatFails(t *testing.T) {
 	w.ends(j, 503)
 	w.failing(j, "503")
 	b.want(b.post(path+"/mute", "until", "recovered"), 303, path+"?done=acknowledged")
-	b.wantAll(b.get(path+"?done=acknowledged"), "The failures are acknowledged", "Undo", "Acknowledged", "until it succeeds", `action="`+path+`/unmute"`)
+	b.wantAll(b.get(path+"?done=acknowledged"), "The failures are acknowledged", "Undo", "Acknowledged", "until it succeeds",
+		`action="`+path+`/unmute"`)
 	b.wantAll(b.get("/schedules"), "Failing", "until it succeeds")
 	b.want(b.post(path+"/unmute"), 303, path+"?done=unmuted")
 	if page := b.get(path).body; strings.Contains(page, "until it succeeds") {

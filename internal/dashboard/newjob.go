@@ -21,7 +21,8 @@ import (
 
 // newJobForm returns the form with the texts of its inputs.
 func newJobForm(c *call, values url.Values, asJSON bool) *jobForm {
-	return &jobForm{NewJob: view.NewJob{Values: values, AsJSON: asJSON, Problems: map[string]string{}}, origin: edge.Origin(c.r), key: ui.From(c.r.Context()).Key()}
+	return &jobForm{NewJob: view.NewJob{Values: values, AsJSON: asJSON, Problems: map[string]string{}}, origin: edge.Origin(c.r),
+		key: ui.From(c.r.Context()).Key()}
 }
 
 // newJob shows the form, empty or with the request of another job.

@@ -81,7 +81,8 @@ func (s *Server) startOperation(c *call) error {
 	if err != nil {
 		return c.refuseOperation(d, err)
 	}
-	n := &view.CountedOperation{NewOperation: d, Matched: ui.Count(matched), Any: matched > 0 || partial, Hidden: d.Values, Filter: request.Filter, Set: request.Set}
+	n := &view.CountedOperation{NewOperation: d, Matched: ui.Count(matched), Any: matched > 0 || partial, Hidden: d.Values,
+		Filter: request.Filter, Set: request.Set}
 	if partial {
 		n.Matched = "at least " + n.Matched
 	}
@@ -157,7 +158,8 @@ func (s *Server) readOperation(d *view.NewOperation) rawjson.Value {
 			filter = append(filter, rawjson.Member{Name: f.InFilter(), Value: rawjson.Quote(text)})
 		}
 	}
-	members := []rawjson.Member{{Name: "action", Value: rawjson.Quote(d.Values.Get("action"))}, {Name: "filter", Value: rawjson.Object(filter)}}
+	members := []rawjson.Member{{Name: "action", Value: rawjson.Quote(d.Values.Get("action"))},
+		{Name: "filter", Value: rawjson.Object(filter)}}
 	if d.Values.Get("all") == "true" {
 		members = append(members, rawjson.Member{Name: "all", Value: rawjson.Value(`true`)})
 	}

@@ -59,8 +59,10 @@ func TestOperations_SayWhatTheyDo(t *testing.T) {
 	report := w.create(ann, `{"url":"https://api.example.com/report","method":"post","repeat_every":3600,"name":"Report","retries":0}`)
 	w.ends(report, 503)
 	b.wantAll(b.get("/operations/new"), `value="Europe/Berlin"`)
-	counted := b.post("/operations", "action", "rerun", "state", "discarded", "schedule_id", report.ScheduleID.String(), "since", "2026-03-01T11:00:00Z", "go", "count")
-	b.wantAll(counted, "Run jobs again: all failed jobs of Report, created from 2026-03-01 12:00:00 CET.", "<strong>1</strong>", "It calls", "https://api.example.com/report", "for example job 1")
+	counted := b.post("/operations", "action", "rerun", "state", "discarded", "schedule_id", report.ScheduleID.String(), "since",
+		"2026-03-01T11:00:00Z", "go", "count")
+	b.wantAll(counted, "Run jobs again: all failed jobs of Report, created from 2026-03-01 12:00:00 CET.", "<strong>1</strong>", "It calls",
+		"https://api.example.com/report", "for example job 1")
 	form := counted.inputs("/operations")
 	form.Set("go", "start")
 	at := b.do("POST", "/operations", form).Header.Get("Location")

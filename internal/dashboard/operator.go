@@ -40,7 +40,8 @@ func (s *Server) readOperator(c *call) (*view.Operator, error) {
 	ctx := c.r.Context()
 	signup := s.People.Signup
 	d := &view.Operator{
-		Running: s.Running == nil || s.Running(), CountLimit: countLimit, Signup: signupWords[signup], CanInvite: signup == auth.SignupInvite, Notice: c.notice(),
+		Running: s.Running == nil || s.Running(), CountLimit: countLimit, Signup: signupWords[signup],
+		CanInvite: signup == auth.SignupInvite, Notice: c.notice(),
 	}
 	if err := s.readAccounts(c, d); err != nil {
 		return nil, err
@@ -100,7 +101,8 @@ func (s *Server) createInvite(c *call) error {
 	if err != nil {
 		return err
 	}
-	s.Audit.Audit(c.r.Context(), audit.Entry{Actor: c.operatorActor(), Event: audit.InviteCreated, Detail: "until " + job.FormatTime(invite.ExpiresAt)})
+	s.Audit.Audit(c.r.Context(), audit.Entry{Actor: c.operatorActor(), Event: audit.InviteCreated,
+		Detail: "until " + job.FormatTime(invite.ExpiresAt)})
 	d, err := s.readOperator(c)
 	if err != nil {
 		return err

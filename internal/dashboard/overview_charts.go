@@ -56,7 +56,8 @@ type charted struct {
 func (c *call) charted(now time.Time) charted {
 	from, err := job.ReadInstant(c.param("from"))
 	to, err2 := job.ReadInstant(c.param("to"))
-	if c.param("from") != "" && err == nil && err2 == nil && from.Before(to) && to.After(now.Add(-stats.MaxRange*time.Minute)) && from.Before(now) {
+	if c.param("from") != "" && err == nil && err2 == nil && from.Before(to) && to.After(now.Add(-stats.MaxRange*time.Minute)) &&
+		from.Before(now) {
 		d := charted{from: from, to: to, selected: true}
 		if d.to.After(now) {
 			d.to = now
@@ -98,7 +99,8 @@ func (s *Server) readCharts(c *call, o *view.Overview) (*stats.Series, error) {
 		return nil, err
 	}
 	for _, p := range periods {
-		o.Tabs = append(o.Tabs, ui.Tab{Label: p.label, Href: c.here("span", p.value, "from", "", "to", ""), Current: !d.selected && p.value == d.value})
+		o.Tabs = append(o.Tabs, ui.Tab{Label: p.label, Href: c.here("span", p.value, "from", "", "to", ""),
+			Current: !d.selected && p.value == d.value})
 	}
 	if d.selected {
 		o.Tabs = append(o.Tabs, ui.Tab{Label: view.Interval(ui.From(c.r.Context()).Now, d.from, d.to), Href: c.here(), Current: true})
@@ -131,10 +133,12 @@ func values(c *call, series *stats.Series, d charted) []view.Value {
 		end := p.Minute.Add(time.Duration(d.per) * time.Minute)
 		row := view.Value{
 			From: p.Minute, To: end, Attempts: p.Runs(), Failed: p.Failed, FailureRate: failurePercent(failureRate(p)),
-			Lateness: [2]string{orDash(p.LatenessP50), orDash(p.LatenessP99)}, Duration: [2]string{orDash(p.DurationP50), orDash(p.DurationP99)},
+			Lateness: [2]string{orDash(p.LatenessP50), orDash(p.LatenessP99)},
+			Duration: [2]string{orDash(p.DurationP50), orDash(p.DurationP99)},
 		}
 		if p.Failed > 0 {
-			row.Failures = c.href("/attempts?%s", url.Values{"outcome": {"failed"}, "since": {job.FormatTime(p.Minute)}, "until": {job.FormatTime(end)}}.Encode())
+			row.Failures = c.href("/attempts?%s", url.Values{"outcome": {"failed"}, "since": {job.FormatTime(p.Minute)},
+				"until": {job.FormatTime(end)}}.Encode())
 		}
 		rows = append(rows, row)
 	}

@@ -32,7 +32,8 @@ func (s *Server) readRibbon(c *call, o *view.Overview, series *stats.Series, d *
 		p := &series.Points[i]
 		r.Ran[i], r.Failed[i] = float64(p.Runs()), float64(p.Failed)
 	}
-	r.Summary = fmt.Sprintf("%s, %s of them failed.", ui.Plural(int(series.Total.Runs()), "attempt", "attempts"), ui.Count(series.Total.Failed))
+	r.Summary = fmt.Sprintf("%s, %s of them failed.", ui.Plural(int(series.Total.Runs()), "attempt", "attempts"),
+		ui.Count(series.Total.Failed))
 	r.Peak = peak(series, d, ui.From(c.r.Context()).Now)
 	if o.Ribbon = r; d.ahead == 0 {
 		return nil
@@ -46,7 +47,8 @@ func (s *Server) readRibbon(c *call, o *view.Overview, series *stats.Series, d *
 		}
 	}
 	var err error
-	if ahead.Steps, err = s.Service.JobsAhead(c.r.Context(), c.owner(), ahead.Bounds, view.AheadNamed, queueScanned, pendingScanned); err != nil {
+	if ahead.Steps, err = s.Service.JobsAhead(c.r.Context(), c.owner(), ahead.Bounds, view.AheadNamed, queueScanned,
+		pendingScanned); err != nil {
 		return err
 	}
 	if ahead.Runs, ahead.RunsPartly, err = s.Service.RunsAhead(c.r.Context(), c.owner(), ahead.Bounds, schedulesForeseen); err != nil {
@@ -92,7 +94,8 @@ func ahead(r *ui.Ribbon, past int) (rows []view.Value) {
 			if from.Before(r.Now) {
 				from = r.Now
 			}
-			rows = append(rows, view.Value{From: from, To: r.Start.Add(r.Step * time.Duration(i+1)), Planned: ui.Count(int64(n)), Note: r.Notes[i]})
+			rows = append(rows, view.Value{From: from, To: r.Start.Add(r.Step * time.Duration(i+1)), Planned: ui.Count(int64(n)),
+				Note: r.Notes[i]})
 		}
 	}
 	return rows

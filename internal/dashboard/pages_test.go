@@ -92,19 +92,24 @@ func TestForgedRequests_CreateNoJobs(t *testing.T) {
 
 func TestJobs_CreateWithoutScripts(t *testing.T) {
 	b := newSite(t, false, public).browser()
-	refused := b.want(b.post("/public/jobs", "method", "get", "url", "http://example.com", "when", "whenever", "metadata", "true"), http.StatusUnprocessableEntity, "Nothing was created")
+	refused := b.want(b.post("/public/jobs", "method", "get", "url", "http://example.com", "when", "whenever", "metadata", "true"),
+		http.StatusUnprocessableEntity, "Nothing was created")
 	for _, says := range []string{"URL must use https", "When is not understood", `value="whenever"`, `aria-invalid="true"`} {
 		if !strings.Contains(refused.body, says) {
 			t.Errorf("does not say %q", says)
 		}
 	}
-	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "in 5 minutes", "go", "check", "metadata", "true"), http.StatusOK, "5 min")
-	b.want(b.post("/public/jobs", "as", "json", "json", `{"url":"https://example.com","cron":"61 * * * *"}`), http.StatusUnprocessableEntity, "cron has ")
+	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "in 5 minutes", "go", "check", "metadata", "true"),
+		http.StatusOK, "5 min")
+	b.want(b.post("/public/jobs", "as", "json", "json", `{"url":"https://example.com","cron":"61 * * * *"}`),
+		http.StatusUnprocessableEntity, "cron has ")
 	if n := b.jobs(t); n != 0 {
 		t.Errorf("%d jobs were created", n)
 	}
-	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every day at 13:00", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
-	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "idempotency_key", "k", "metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=held")
+	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "when", "every day at 13:00", "idempotency_key", "k",
+		"metadata", "true"), http.StatusSeeOther, "/public/jobs/1?done=created")
+	b.want(b.post("/public/jobs", "method", "get", "url", "https://example.com", "idempotency_key", "k", "metadata", "true"),
+		http.StatusSeeOther, "/public/jobs/1?done=held")
 	b.want(b.get("/public/jobs/1?done=held"), http.StatusOK, "No other job was created")
 	b.want(b.get("/public/jobs/1?done=<script>alert(1)</script>"), http.StatusOK, "example.com")
 	b.want(b.post("/public/jobs/1/when", "when", "every day"), http.StatusUnprocessableEntity, "is a recurrence")
@@ -124,8 +129,10 @@ func TestPages_StaySmall(t *testing.T) {
 	hostile := string(rawjson.Quote(strings.Repeat(`<&"'>`, 40_000)))
 	long := "https://example.com/?q=" + strings.Repeat("&'", 4000)
 	for range 30 {
-		body := `{"method":"post","url":` + string(rawjson.Quote(long)) + `,"name":"` + strings.Repeat("&", 255) + `","description":"` + strings.Repeat("<", 2000) +
-			`","idempotency_key":null,"body":` + hostile + `,"headers":{"X-Large":` + string(rawjson.Quote(strings.Repeat("<", 20_000))) + `},"callback_url":` + string(rawjson.Quote(long)) + `,"schedule_in":3600}`
+		body := `{"method":"post","url":` + string(rawjson.Quote(long)) + `,"name":"` + strings.Repeat("&", 255) + `","description":"` +
+			strings.Repeat("<", 2000) +
+			`","idempotency_key":null,"body":` + hostile + `,"headers":{"X-Large":` + string(rawjson.Quote(strings.Repeat("<", 20_000))) +
+			`},"callback_url":` + string(rawjson.Quote(long)) + `,"schedule_in":3600}`
 		if _, _, err := b.service.Create(t.Context(), account.Owner, []byte(body), nil); err != nil {
 			t.Fatal(err)
 		}

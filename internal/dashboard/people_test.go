@@ -17,7 +17,8 @@ func TestSignUp_ShowsTheFirstKeyOnce(t *testing.T) {
 	b.want(b.get("/jobs"), 303, "/sign-up")
 	b.want(b.get("/sign-up"), 200, "the operator's")
 	for _, cookie := range b.want(b.signUp("ann@example.com"), 303, "/welcome").Cookies() {
-		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure || cookie.MaxAge <= 0 {
+		if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Secure ||
+			cookie.MaxAge <= 0 {
 			t.Errorf("the cookie %+v", cookie)
 		}
 	}
@@ -72,8 +73,10 @@ func TestSignIn_RedirectsToTheRequestedPage(t *testing.T) {
 	b := w.browser()
 	b.want(b.get("/jobs?state=completed"), 303, "/sign-in?to=%2Fjobs%3Fstate%3Dcompleted")
 	b.want(b.get("/sign-in?to=%2Fjobs%3Fstate%3Dcompleted"), 200, `value="/jobs?state=completed"`)
-	b.want(b.post("/sign-in", "email", " ANN@example.com", "password", secretWords, "to", "/jobs?state=completed"), 303, "/jobs?state=completed")
-	for _, elsewhere := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "javascript:alert(1)", "evil", "/\t/evil.example", "http:/evil"} {
+	b.want(b.post("/sign-in", "email", " ANN@example.com", "password", secretWords, "to", "/jobs?state=completed"), 303,
+		"/jobs?state=completed")
+	for _, elsewhere := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "javascript:alert(1)", "evil",
+		"/\t/evil.example", "http:/evil"} {
 		b := w.browser()
 		b.want(b.post("/sign-in", "email", "ann@example.com", "password", secretWords, "to", elsewhere), 303, "/")
 	}
@@ -135,7 +138,8 @@ func TestInvite_IsShownOnceAndAdmitsOne(t *testing.T) {
 	// The first needs the setup code; no invite makes an operator.
 	first := w.browser()
 	first.want(first.get("/sign-up?setup=ABCD-EFGH"), 200, `value="ABCD-EFGH"`)
-	first.want(first.post("/sign-up", "email", "ann@example.com", "password", secretWords, "invite", code, "setup", code), 422, "is not known, or too old; the service printed the code when it started")
+	first.want(first.post("/sign-up", "email", "ann@example.com", "password", secretWords, "invite", code, "setup", code), 422,
+		"is not known, or too old; the service printed the code when it started")
 	first.want(first.signUp("ann@example.com"), 303, "/welcome")
 	guest := w.browser()
 	guest.want(guest.get("/sign-up?invite="+code), 200, `value="`+code+`"`)
@@ -174,14 +178,19 @@ func TestForgedRequests_ChangeNothing(t *testing.T) {
 	before, _ := w.s.PersonGet(t.Context(), "ann@example.com")
 	keys, _ := w.s.KeyList(t.Context(), a.Number)
 	for _, from := range []http.Header{
-		{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://evil.example"}},
+		{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}},
+		{"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://evil.example"}},
 		{"Sec-Fetch-Site": nil, "Origin": {"https://evil.example"}}, {"Sec-Fetch-Site": nil, "Origin": {"null"}},
 	} {
 		b.header = from
-		for _, path := range []string{"/sign-out", "/sign-in", "/sign-up", "/settings/keys", "/settings/keys/" + keys[0].ID.String() + "/revoke",
-			"/settings/signing-secret", "/settings/password", "/settings/delete", "/welcome/key", "/welcome/send", "/operator/invites", "/sign-in/code",
-			"/settings/second-factor", "/settings/second-factor/confirm", "/settings/second-factor/disable", "/settings/second-factor/recovery-codes",
-			"/settings/sessions/end-others", "/settings/sessions/x/end", "/settings/members/invite", "/settings/members/x/role", "/settings/members/x/remove", "/account/switch", "/join/x"} {
+		for _, path := range []string{"/sign-out", "/sign-in", "/sign-up", "/settings/keys",
+			"/settings/keys/" + keys[0].ID.String() + "/revoke",
+			"/settings/signing-secret", "/settings/password", "/settings/delete", "/welcome/key", "/welcome/send", "/operator/invites",
+			"/sign-in/code",
+			"/settings/second-factor", "/settings/second-factor/confirm", "/settings/second-factor/disable",
+			"/settings/second-factor/recovery-codes",
+			"/settings/sessions/end-others", "/settings/sessions/x/end", "/settings/members/invite", "/settings/members/x/role",
+			"/settings/members/x/remove", "/account/switch", "/join/x"} {
 			b.want(b.post(path, "current", secretWords, "password", secretWords+" too", "name", "forged"), 403, "came from another site")
 		}
 	}

@@ -12,8 +12,10 @@ func TestPreferences_AreKeptInTheBrowser(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.wantAll(b.get("/jobs"), "Times in UTC", `content="light dark"`)
-	b.want(b.post("/preferences", "theme", "dark", "density", "compact", "zone", "Europe/Berlin", "from", "page"), 303, "/preferences?done=preferences")
-	page := b.wantAll(b.get("/preferences"), "Times in Europe/Berlin", `data-theme="dark"`, `data-density="compact"`, `content="dark"`, `value="Europe/Berlin"`)
+	b.want(b.post("/preferences", "theme", "dark", "density", "compact", "zone", "Europe/Berlin", "from", "page"), 303,
+		"/preferences?done=preferences")
+	page := b.wantAll(b.get("/preferences"), "Times in Europe/Berlin", `data-theme="dark"`, `data-density="compact"`, `content="dark"`,
+		`value="Europe/Berlin"`)
 	if strings.Contains(page.body, "done=") {
 		t.Error("the page repeats the notice")
 	}

@@ -76,7 +76,8 @@ func (s *Server) readLimits(c *call) (*view.Limits, error) {
 		row := limitRow(l)
 		for _, line := range lines {
 			if line.Key == l.Key && line.Waiting > 0 {
-				row.Waiting = ui.Plural(line.Waiting, "job waits", "jobs wait") + " since " + ui.Clock(ui.From(c.r.Context()).Now, line.Since)
+				row.Waiting = ui.Plural(line.Waiting, "job waits", "jobs wait") + " since " +
+					ui.Clock(ui.From(c.r.Context()).Now, line.Since)
 				if line.Waiting >= lineCounted {
 					row.Waiting = "at least " + row.Waiting
 				}
@@ -189,7 +190,8 @@ func (s *Server) receiverLimit(c *call) error {
 		return err
 	}
 	d := &view.LimitUse{
-		Limit: limitRow(use.Record), Waiting: countUpTo(use.Waiting), InFlight: countUpTo(use.InFlight), NextAt: use.NextAt, First: use.First, WaitingFor: strings.Join(use.WaitingFor, ", "),
+		Limit: limitRow(use.Record), Waiting: countUpTo(use.Waiting), InFlight: countUpTo(use.InFlight), NextAt: use.NextAt,
+		First: use.First, WaitingFor: strings.Join(use.WaitingFor, ", "),
 		Self: "/limits/" + url.PathEscape(use.Key) + "?part=use", Notice: c.notice(),
 	}
 	jobs, next, err := s.Service.JobsNaming(c.r.Context(), c.owner(), use.Key, limit.Position{}, waitingShown)

@@ -50,7 +50,8 @@ func TestAudit_ShowsEdits(t *testing.T) {
 	b.post("/limits", "key", "stripe", "parallel", "5")
 	b.post("/limits/stripe/pause")
 	b.post("/limits/stripe/delete")
-	b.want(b.post("/alerts", "name", "nightly", "on", "failed", "webhook", "https://hooks.example.com/private"), 303, "/alerts?done=alertcreated")
+	b.want(b.post("/alerts", "name", "nightly", "on", "failed", "webhook", "https://hooks.example.com/private"), 303,
+		"/alerts?done=alertcreated")
 	b.post("/alerts/nightly/delete")
 	for event, want := range map[string]string{
 		"limit.created": "stripe: 5 at once", "limit.changed": "stripe: 5 at once, paused", "limit.deleted": "Limit deleted",

@@ -73,7 +73,8 @@ func (w *site) ends(j *job.Job, status int) {
 		}
 		return &store.Changes{Job: &after, Logs: []job.Log{
 			log(job.EventRequest, start, `{"body":null,"headers":{},"query":{},"url":"https://example.com/hook"}`),
-			log(job.EventResponse, end, fmt.Sprintf(`{"status":%d,"headers":{},"body":"<b>hi</b>","duration_ms":250,"truncated":false}`, status)),
+			log(job.EventResponse, end, fmt.Sprintf(`{"status":%d,"headers":{},"body":"<b>hi</b>","duration_ms":250,"truncated":false}`,
+				status)),
 		}}
 	})
 	if err != nil {
@@ -167,8 +168,10 @@ func TestPages_OfOtherAccountsAreNotFound(t *testing.T) {
 		t.Fatalf("logs %v, %v", logs, err)
 	}
 	b.want(b.get("/logs/"+logs[0].ID.String()), 404, "Not found")
-	for _, page := range []string{"/", "/schedules", "/logs", fmt.Sprintf("/logs?job=%d", j.Number), "/logs?schedule=" + j.ScheduleID.String(), "/logs/export"} {
-		if a := b.get(page); a.StatusCode != 200 || strings.Contains(a.body, "secret") || strings.Contains(a.body, "worker.http.response</code>") {
+	for _, page := range []string{"/", "/schedules", "/logs", fmt.Sprintf("/logs?job=%d", j.Number),
+		"/logs?schedule=" + j.ScheduleID.String(), "/logs/export"} {
+		if a := b.get(page); a.StatusCode != 200 || strings.Contains(a.body, "secret") ||
+			strings.Contains(a.body, "worker.http.response</code>") {
 			t.Errorf("%s: status %d, %s", page, a.StatusCode, a.body)
 		}
 	}
@@ -186,23 +189,28 @@ func TestLogs_FilterAndExport(t *testing.T) {
 	w.ends(second, 503)
 	lines := func(query string) int { return strings.Count(b.get("/logs"+query).body, "<tr id=\"log-") }
 	for query, want := range map[string]int{
-		"": 4, "?event=worker.http.response": 2, "?event=worker.http.error": 0, fmt.Sprintf("?job=%d", first.Number): 2, fmt.Sprintf("?job=%%23%d", first.Number): 2,
-		"?job=" + second.ID.String(): 2, "?schedule=" + second.ScheduleID.String(): 2, "?last=15m": 2, "?last=24h": 4, "?since=2026-03-01T12:30": 2, "?until=2026-03-01+12:30": 2,
-		"?since=2026-03-01+12:00&until=2026-03-01+12:30&event=worker.http.request": 1, "?follow=off": 4, "?part=list": 4, "?after=nonsense": 4,
+		"": 4, "?event=worker.http.response": 2, "?event=worker.http.error": 0, fmt.Sprintf("?job=%d", first.Number): 2,
+		fmt.Sprintf("?job=%%23%d", first.Number): 2,
+		"?job=" + second.ID.String():             2, "?schedule=" + second.ScheduleID.String(): 2, "?last=15m": 2, "?last=24h": 4,
+		"?since=2026-03-01T12:30": 2, "?until=2026-03-01+12:30": 2,
+		"?since=2026-03-01+12:00&until=2026-03-01+12:30&event=worker.http.request": 1, "?follow=off": 4, "?part=list": 4,
+		"?after=nonsense": 4,
 	} {
 		if got := lines(query); got != want {
 			t.Errorf("/logs%s shows %d lines, want %d", query, got, want)
 		}
 	}
 	for query, why := range map[string]string{
-		"?event=nonsense": "Event must be one", "?job=x": "Job must be", "?schedule=x": "Schedule must be", "?since=yesterdayish": "From, in UTC",
+		"?event=nonsense": "Event must be one", "?job=x": "Job must be", "?schedule=x": "Schedule must be",
+		"?since=yesterdayish":                "From, in UTC",
 		"?since=2026-03-02&until=2026-03-01": "must not be earlier",
 	} {
 		b.want(b.get("/logs"+query), 422, why)
 		b.want(b.get("/logs/export"+query), 422, why)
 	}
 	export := b.want(b.get("/logs/export?job="+second.ID.String()), 200, `"event":"worker.http.request"`)
-	if got := strings.Count(export.body, "\n"); got != 2 || export.Header.Get("Content-Type") != "application/x-ndjson" || strings.Index(export.body, "request") > strings.Index(export.body, "response") {
+	if got := strings.Count(export.body, "\n"); got != 2 || export.Header.Get("Content-Type") != "application/x-ndjson" ||
+		strings.Index(export.body, "request") > strings.Index(export.body, "response") {
 		t.Errorf("the export has %d lines of %s: %s", got, export.Header.Get("Content-Type"), export.body)
 	}
 	logs, err := w.s.LogList(t.Context(), ann, job.LogQuery{ListQuery: job.ListQuery{Limit: 1}})
@@ -249,10 +257,13 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	w.create(ann, `{"url":"https://example.com/hook","name":"Far away","schedule_in":90000}`)
 	b.want(b.get("/"), 200, "Last hour: 200 attempts") // all of a new account's life
 	a := b.want(b.get("/?span=24h"), 200, "Soon to come")
-	for _, says := range []string{`<a class="triage-name" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503", "99.5 %", "in the last 24 hours: p50 39 ms, p99 39 ms.",
-		"Last 24 hours: 200 attempts, 1 of them failed. 1 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.", "peak 200 in 10 min at 12:00 UTC", "{&#34;144&#34;:&#34;Soon to come&#34;}",
+	for _, says := range []string{`<a class="triage-name" href="/jobs?host=example.com&amp;state=discarded">example.com</a>`, "HTTP 503",
+		"99.5 %", "in the last 24 hours: p50 39 ms, p99 39 ms.",
+		"Last 24 hours: 200 attempts, 1 of them failed. 1 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.",
+		"peak 200 in 10 min at 12:00 UTC", "{&#34;144&#34;:&#34;Soon to come&#34;}",
 		// The column of 12:00 is one of 180, its failure hangs below the line, and the run to come stands in the next one.
-		`viewBox="0 0 180 100"`, `class="ran" d="M143.12 78v-76h0.76v76z"`, `class="failed" d="M143.12 78v3h0.76v-3z"`, `class="planned" d="M144.12 78v-5.4h0.76v5.4z"`} {
+		`viewBox="0 0 180 100"`, `class="ran" d="M143.12 78v-76h0.76v76z"`, `class="failed" d="M143.12 78v3h0.76v-3z"`,
+		`class="planned" d="M144.12 78v-5.4h0.76v5.4z"`} {
 		b.want(a, 200, says)
 	}
 	if strings.Contains(a.body, "Far away") || strings.Contains(a.body, "NaN") {
@@ -262,7 +273,8 @@ func TestOverview_ShowsRunsFailuresAndDueJobs(t *testing.T) {
 	w.create(ann, `{"url":"https://example.com/hook","name":"Hourly","cron":"0 * * * *"}`)
 	b.want(b.get("/?span=24h"), 200, "7 planned until 18:10 UTC; most, 1, at 12:10–12:20 UTC.")
 	b.want(b.get("/?view=table&span=24h"), 200, `<td class="main">12:10–12:20 UTC <span class="below">Soon to come</span></td><td class="right" data-label="Planned">1</td>`)
-	for _, query := range []string{"span=6h", "span=1h", "span=3d", "span=7d", "span=nonsense", "from=nonsense&to=2026-03-01T12:00:00Z", "from=2026-03-01T11:50:00Z&to=2026-03-01T12:01:00Z", "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z"} {
+	for _, query := range []string{"span=6h", "span=1h", "span=3d", "span=7d", "span=nonsense", "from=nonsense&to=2026-03-01T12:00:00Z",
+		"from=2026-03-01T11:50:00Z&to=2026-03-01T12:01:00Z", "from=2020-01-01T00:00:00Z&to=2030-01-01T00:00:00Z"} {
 		b.want(b.get("/?"+query), 200, "99.5 %")
 	}
 	b.want(b.get("/?from=2026-03-01T08:00:00Z&to=2026-03-01T09:00:00Z"), 200, "Selected time: 0 attempts, 0 of them failed.")

@@ -117,7 +117,8 @@ func (c *call) fillRehearsal(page *view.Rehearsal, month, now time.Time, days *c
 	}
 	page.Findings = findingsOf(r.Findings)
 	if r.Cut != nil {
-		page.Cut = fmt.Sprintf("There is more than one rehearsal shows. The counts are complete up to %s only.", ui.ExactIn(r.Cut.At, now.Location()))
+		page.Cut = fmt.Sprintf("There is more than one rehearsal shows. The counts are complete up to %s only.",
+			ui.ExactIn(r.Cut.At, now.Location()))
 	}
 }
 
@@ -130,7 +131,8 @@ func rehearsedName(o *rehearse.Outcome) string {
 
 func (c *call) rehearsedRow(o *rehearse.Outcome, name string, zone *time.Location) view.RehearsedRow {
 	row := view.RehearsedRow{
-		Name: name, Href: c.href("/schedules/%s", o.ID), Runs: o.Runs, Failed: o.Failed, Expired: o.Expired, Late: o.Late, Skipped: o.Skipped, Overlaps: o.Overlaps,
+		Name: name, Href: c.href("/schedules/%s", o.ID), Runs: o.Runs, Failed: o.Failed, Expired: o.Expired, Late: o.Late,
+		Skipped: o.Skipped, Overlaps: o.Overlaps,
 	}
 	if len(o.First) > 0 {
 		row.First = o.First[0]

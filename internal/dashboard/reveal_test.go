@@ -70,7 +70,8 @@ func TestCredentials_AreNeverOnPublicPages(t *testing.T) {
 	j := w.create(account.Owner, withCredential)
 	log := w.sends(j)
 	w.pass(time.Minute)
-	for _, path := range []string{"/jobs/1", "/jobs/1?part=job", "/schedules/" + j.ScheduleID.String(), log, "/jobs/1" + log, "/logs/export", "/jobs/new?from=1"} {
+	for _, path := range []string{"/jobs/1", "/jobs/1?part=job", "/schedules/" + j.ScheduleID.String(), log, "/jobs/1" + log,
+		"/logs/export", "/jobs/new?from=1"} {
 		b.hidden("/public" + path)
 		b.hidden("/public" + strings.Replace(path, "?", "?reveal=true&", 1))
 		if !strings.Contains(path, "?") {
@@ -78,7 +79,8 @@ func TestCredentials_AreNeverOnPublicPages(t *testing.T) {
 		}
 	}
 	b.post("/public/jobs", "url", "https://example.com", "headers", "authorization: ***", "from", "1", "metadata", "true")
-	if made, err := w.s.JobGet(t.Context(), account.Owner, job.Ref{Number: 2}); err != nil || strings.Contains(string(made.Args), "hunter2") {
+	if made, err := w.s.JobGet(t.Context(), account.Owner, job.Ref{Number: 2}); err != nil ||
+		strings.Contains(string(made.Args), "hunter2") {
 		t.Errorf("a copy has the credential: %v, %v", made, err)
 	}
 }

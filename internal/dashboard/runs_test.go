@@ -16,7 +16,8 @@ import (
 // startRun starts a run of a workflow.
 func (w *site) startRun(owner job.Owner, id, labels string) {
 	w.Helper()
-	run := &workflow.Run{ID: id, URL: "https://example.com/checkout", Template: rawjson.Value(`{"url":"https://example.com/checkout"}`), Labels: rawjson.Value(labels)}
+	run := &workflow.Run{ID: id, URL: "https://example.com/checkout", Template: rawjson.Value(`{"url":"https://example.com/checkout"}`),
+		Labels: rawjson.Value(labels)}
 	if _, err := w.service.StartRuns(w.Context(), owner, []service.RunStart{{Run: run, Payload: []byte("swordfish")}}); err != nil {
 		w.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func (w *site) appendSteps(owner job.Owner, id string, steps ...service.RunStep)
 }
 
 func stepOf(kind workflow.Kind, number, concurrent int, name, what string) service.RunStep {
-	return service.RunStep{Step: &workflow.Step{Kind: kind, Number: number, Concurrent: concurrent, Name: name, Type: what, Body: []byte("swordfish")}}
+	return service.RunStep{Step: &workflow.Step{Kind: kind, Number: number, Concurrent: concurrent, Name: name, Type: what,
+		Body: []byte("swordfish")}}
 }
 
 func TestRuns_AreShownAsAWaterfall(t *testing.T) {
@@ -50,7 +52,8 @@ func TestRuns_AreShownAsAWaterfall(t *testing.T) {
 	w.pass(time.Second)
 	page := b.want(b.get("/runs/wfr%20a"), 200, "charge &lt;b&gt;")
 	for _, says := range []string{
-		`<rect class="work" x="0%" width="25%"`, `<rect class="work" x="50%" width="25%"`, `<rect class="work" x="50%" width="50%"`, "2.00 s so far", `data-part="/runs/wfr%20a?part=run"`,
+		`<rect class="work" x="0%" width="25%"`, `<rect class="work" x="50%" width="25%"`, `<rect class="work" x="50%" width="50%"`,
+		"2.00 s so far", `data-part="/runs/wfr%20a?part=run"`,
 	} {
 		b.want(page, 200, says)
 	}

@@ -93,7 +93,8 @@ func (s *Server) listRuns(c *call, d *view.Schedule) error {
 
 // summaryOf returns the summary of a run from its job.
 func summaryOf(j *job.Job) job.RunSummary {
-	r := job.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, StartedAt: j.AttemptedAt, AttemptedAt: j.AttemptedAt}
+	r := job.RunSummary{Number: j.Number, State: j.State, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt, StartedAt: j.AttemptedAt,
+		AttemptedAt: j.AttemptedAt}
 	for _, end := range []time.Time{j.CompletedAt, j.CancelledAt, j.DiscardedAt} {
 		if !end.IsZero() {
 			r.EndedAt = end

@@ -49,7 +49,8 @@ func (s *Server) schedules(c *call) error {
 		return c.render(http.StatusUnprocessableEntity, view.SchedulesPage(&view.Schedules{Filters: filters}))
 	}
 	filters.Chips, filters.Clear = c.chips(job.OfSchedules, values, nil), c.clearFilters(job.OfSchedules)
-	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice(), Filters: filters, OnlyFailing: c.param("health") == "failing"}
+	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice(), Filters: filters,
+		OnlyFailing: c.param("health") == "failing"}
 	if !list.Live {
 		list.First = c.here("after", "")
 	}
@@ -70,7 +71,8 @@ func (s *Server) schedules(c *call) error {
 		return err
 	}
 	for _, one := range schedules {
-		list.Rows = append(list.Rows, &view.ScheduleRow{Schedule: one, Spec: job.ReadSpec(one.Args), Runs: runs[one.ID], Mute: mutes[one.ID]})
+		list.Rows = append(list.Rows, &view.ScheduleRow{Schedule: one, Spec: job.ReadSpec(one.Args), Runs: runs[one.ID],
+			Mute: mutes[one.ID]})
 	}
 	if c.part() == "list" {
 		return c.render(http.StatusOK, view.SchedulesPart(list))

@@ -44,7 +44,8 @@ func (s *Server) readSecrets(c *call) (*view.Secrets, error) {
 	}
 	d := &view.Secrets{CanStore: s.Secrets.Keys != nil, Notice: c.notice()}
 	for _, h := range found {
-		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, HTTP: h.HTTP, Use: view.SecretUse(h.Kind), UpdatedAt: h.UpdatedAt})
+		d.Secrets = append(d.Secrets, view.HeaderSecret{Name: h.Name, Hosts: h.Hosts, HTTP: h.HTTP, Use: view.SecretUse(h.Kind),
+			UpdatedAt: h.UpdatedAt})
 	}
 	return d, nil
 }

@@ -28,16 +28,20 @@ func TestSecrets_StoreAndDelete(t *testing.T) {
 	w := newSite(t, false, encrypted(t))
 	b := w.citizen()
 	b.want(b.get("/secrets"), 200, "No secrets yet")
-	b.want(b.post("/secrets", "name", "github", "hosts", "api.github.com, uploads.github.com", "kind", "value", "value", "hunter2hunter2"), 303, "/secrets?done=secretcreated")
+	b.want(b.post("/secrets", "name", "github", "hosts", "api.github.com, uploads.github.com", "kind", "value", "value", "hunter2hunter2"),
+		303, "/secrets?done=secretcreated")
 	page := b.want(b.get("/secrets"), 200, "api.github.com, uploads.github.com")
 	if strings.Contains(page.body, "hunter2") {
 		t.Error("the value is shown")
 	}
 	b.want(b.get("/secrets?name=github"), 200, "api.github.com\nuploads.github.com</textarea>")
-	b.want(b.post("/secrets", "name", "github", "hosts", "api.github.com", "kind", "value", "value", "other"), 303, "/secrets?done=secretchanged")
-	b.want(b.post("/secrets", "name", "reports", "hosts", "api.example.com", "kind", "oauth2", "token_url", "https://login.example.com/token", "client_id", "me", "client_secret", "hunter2"), 303, "/secrets?done=secretcreated")
+	b.want(b.post("/secrets", "name", "github", "hosts", "api.github.com", "kind", "value", "value", "other"), 303,
+		"/secrets?done=secretchanged")
+	b.want(b.post("/secrets", "name", "reports", "hosts", "api.example.com", "kind", "oauth2", "token_url",
+		"https://login.example.com/token", "client_id", "me", "client_secret", "hunter2"), 303, "/secrets?done=secretcreated")
 
-	refused := b.want(b.post("/secrets", "name", "bad name", "hosts", "https://x", "kind", "value", "value", "hunter2\n"), 422, "Name must have 1 to 64")
+	refused := b.want(b.post("/secrets", "name", "bad name", "hosts", "https://x", "kind", "value", "value", "hunter2\n"), 422,
+		"Name must have 1 to 64")
 	b.want(refused, 422, "Hosts entry 1 must be a host name")
 	if strings.Contains(refused.body, "hunter2") {
 		t.Error("a refused value is shown")

@@ -133,7 +133,8 @@ func (s *Server) askToSignIn(c *call) error {
 // local returns an address if it belongs to this dashboard, else "/".
 func local(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") {
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") ||
+		strings.ContainsAny(to, "\\\t\r\n") {
 		return "/"
 	}
 	return to

@@ -43,10 +43,12 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 		return nil, err
 	}
 	d := &view.Settings{
-		Admin: c.may(identity.RoleAdmin), Owner: c.may(identity.RoleOwner), Person: person.Email, Role: string(c.viewer.role), HasPassword: person.Password != "" && !s.People.NoPasswords,
-		Provider: c.session.Provider.Issuer, SessionMaxAge: s.People.SessionMaxAge,
-		EmailConfirmed: person.EmailState == identity.EmailConfirmed, CanConfirm: s.People.Mails() && person.EmailState != identity.EmailConfirmed && person.Password != "",
-		ID: account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
+		Admin: c.may(identity.RoleAdmin), Owner: c.may(identity.RoleOwner), Person: person.Email, Role: string(c.viewer.role),
+		HasPassword: person.Password != "" && !s.People.NoPasswords,
+		Provider:    c.session.Provider.Issuer, SessionMaxAge: s.People.SessionMaxAge,
+		EmailConfirmed: person.EmailState == identity.EmailConfirmed,
+		CanConfirm:     s.People.Mails() && person.EmailState != identity.EmailConfirmed && person.Password != "",
+		ID:             account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
 		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(person), Retention: "For ever",
 	}
 	if err := quota.Suspended(account); err != nil {
@@ -102,7 +104,8 @@ func (s *Server) rotateSecret(c *call) error {
 
 func (s *Server) changePassword(c *call) error {
 	form := c.r.PostForm
-	err := s.People.ChangePassword(c.r.Context(), c.visit, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "", c.address())
+	err := s.People.ChangePassword(c.r.Context(), c.visit, form.Get("current"), form.Get("password"), form.Get("revoke_keys") != "",
+		c.address())
 	if err != nil {
 		return s.refuseForm(c, "password", err)
 	}
@@ -128,7 +131,8 @@ func (s *Server) usage(c *call, account int64, limits quota.Limits) (view.Usage,
 	if err != nil {
 		return view.Usage{}, err
 	}
-	usage := view.Usage{Calls: rateOf(limits.Rate), PendingJobs: used(u.Pending, limits.Pending), Schedules: used(u.Schedules, limits.Schedules)}
+	usage := view.Usage{Calls: rateOf(limits.Rate), PendingJobs: used(u.Pending, limits.Pending),
+		Schedules: used(u.Schedules, limits.Schedules)}
 	if limits.Stored > 0 {
 		usage.Stored = stored(u, limits.Stored)
 	}

@@ -21,7 +21,8 @@ var scopeChoices = []ui.Choice{
 
 // expiryChoices are days until a key expires.
 var expiryChoices = []ui.Choice{
-	{Value: "", Label: "Never"}, {Value: "7", Label: "In 7 days"}, {Value: "30", Label: "In 30 days"}, {Value: "90", Label: "In 90 days"}, {Value: "365", Label: "In a year"},
+	{Value: "", Label: "Never"}, {Value: "7", Label: "In 7 days"}, {Value: "30", Label: "In 30 days"}, {Value: "90", Label: "In 90 days"},
+	{Value: "365", Label: "In a year"},
 }
 
 // maxExpiryDays is the maximum number of days, so that adding them can't overflow.
@@ -68,7 +69,8 @@ func (c *call) keySpec() auth.KeySpec {
 	if days, err := strconv.Atoi(form.Get("expires")); err == nil {
 		spec.ExpiresAt = c.server.Service.Now().Add(time.Duration(min(max(days, 0), maxExpiryDays)) * 24 * time.Hour)
 	}
-	spec.CIDRs = strings.FieldsFunc(form.Get("cidrs"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
+	spec.CIDRs = strings.FieldsFunc(form.Get("cidrs"),
+		func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' })
 	return spec
 }
 

@@ -113,7 +113,8 @@ func TestOperator_SeesSizesButNoPayloads(t *testing.T) {
 	a := w.account("other@example.com")
 	for range 3 {
 		if _, _, err := w.service.Create(t.Context(), a.Owner,
-			[]byte(`{"url":"https://example.com/secret-path","body":"secret-body","name":"secret-name","schedule_in":60}`), nil); err != nil {
+			[]byte(`{"url":"https://example.com/secret-path","body":"secret-body","name":"secret-name","schedule_in":60}`),
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}

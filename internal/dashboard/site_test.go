@@ -70,7 +70,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	config := Config{
 		Secrets: vault,
 		Alerts:  service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver, Audit: recorded}),
-		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book, Secrets: vault, Audit: recorded}), Auth: w.auth,
+		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book,
+			Secrets: vault, Audit: recorded}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),
 		Broadcasts: broadcast.New(s.Now), Events: events, Log: log, Audit: recorded,
 		Stats: stats.New(stats.Config{Store: s, Now: s.Now, Log: log}), Version: "test", Retention: 30 * 24 * time.Hour,

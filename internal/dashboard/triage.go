@@ -221,7 +221,8 @@ func (t *triage) row(of subject) *view.TriageRow {
 			name, value = "host", of.host
 		}
 		r.Rerun = [][2]string{
-			{"action", string(job.RerunJobs)}, {"state", job.Discarded.String()}, {name, value}, {"since", job.FormatTime(f.since)}, {"zone", "UTC"},
+			{"action", string(job.RerunJobs)}, {"state", job.Discarded.String()}, {name, value}, {"since", job.FormatTime(f.since)},
+			{"zone", "UTC"},
 		}
 	}
 	return r

@@ -11,7 +11,8 @@ import (
 func TestUndo_ReschedulesBack(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
-	b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "2026-03-04 at 12:00:05", "zone", "UTC"), 303, "/jobs/1?done=created")
+	b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "2026-03-04 at 12:00:05", "zone",
+		"UTC"), 303, "/jobs/1?done=created")
 	b.want(b.post("/jobs/1/when", "when", "in 5 days", "zone", "UTC"), 303, "/jobs/1?done=rescheduled")
 	b.wantAll(b.get("/jobs/1?done=rescheduled"), "The job has been rescheduled", "Undo", `value="2026-03-04T12:00:05.000Z"`)
 	if page := b.get("/jobs/1?done=rescheduled"); strings.Contains(page.body, "Undo") {
@@ -20,7 +21,8 @@ func TestUndo_ReschedulesBack(t *testing.T) {
 	b.want(b.post("/jobs/1/when", "when", "2026-03-04T12:00:05.000Z", "zone", "UTC"), 303, "/jobs/1?done=rescheduled")
 	b.wantAll(b.get("/jobs/1"), "2026-03-04 12:00:05 UTC")
 	session := b.client.Jar.Cookies(b.get("/jobs").Request.URL)
-	for _, odd := range []string{"rescheduled|1|2026-02-01T00:00:00.000Z", "rescheduled|2|2026-03-05T00:00:00.000Z", "rescheduled|1|x", "rescheduled|1", "rescheduled", "disabled|1", "|"} {
+	for _, odd := range []string{"rescheduled|1|2026-02-01T00:00:00.000Z", "rescheduled|2|2026-03-05T00:00:00.000Z", "rescheduled|1|x",
+		"rescheduled|1", "rescheduled", "disabled|1", "|"} {
 		b.client.Jar.SetCookies(b.get("/jobs").Request.URL, append(session, &http.Cookie{Name: undoCookie, Value: odd, Path: "/"}))
 		if page := b.get("/jobs/1?done=rescheduled"); strings.Contains(page.body, "Undo") {
 			t.Errorf("undoing to %q is offered", odd)
@@ -31,7 +33,8 @@ func TestUndo_ReschedulesBack(t *testing.T) {
 func TestUndo_PauseOfASchedule(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
-	b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "every day at 9:00", "zone", "UTC"), 303, "/jobs/1?done=created")
+	b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "every day at 9:00", "zone",
+		"UTC"), 303, "/jobs/1?done=created")
 	id := regexp.MustCompile(`/schedules/[0-9a-f-]{36}`).FindString(b.get("/schedules").body)
 	for _, from := range []string{"", "list"} {
 		there := b.post(id+"/disable", "from", from).Header.Get("Location")
@@ -56,11 +59,13 @@ func TestUndo_CreatesACancelledJobAgain(t *testing.T) {
 		if want == "" && strings.Contains(page, "Create again") {
 			t.Errorf("creating %s again is offered", body)
 		}
-		if want != "" && !(strings.Contains(page, "Create again") && strings.Contains(page, `action="/jobs/`+n+`/rerun"`) && strings.Contains(page, want)) {
+		if want != "" && !(strings.Contains(page, "Create again") && strings.Contains(page, `action="/jobs/`+n+`/rerun"`) &&
+			strings.Contains(page, want)) {
 			t.Errorf("creating %s again is not offered", body)
 		}
 	}
-	offered(`{"url":"https://example.com/a","scheduled_at":"2026-03-04T12:00:05.123456Z","name":"Once"}`, `value="2026-03-04T12:00:05.123456Z"`)
+	offered(`{"url":"https://example.com/a","scheduled_at":"2026-03-04T12:00:05.123456Z","name":"Once"}`,
+		`value="2026-03-04T12:00:05.123456Z"`)
 	b.want(b.post("/jobs/1/rerun", "at", "2026-03-04T12:00:05.123456Z"), 303, "/jobs/2?done=recreated")
 	b.wantAll(b.get("/jobs/2?done=recreated"), "This is the new job, with the same request and time", "Once", "2026-03-04 12:00:05.123 UTC")
 	b.want(b.post("/jobs/1/rerun", "at", "never"), 422, "")
@@ -77,8 +82,10 @@ func TestUndo_EditsOfALimit(t *testing.T) {
 		t.Error("a link makes undo be offered")
 	}
 	b.want(b.post("/limits", "key", "host:api.example.com", "parallel", "1"), 303, "/limits?done=limitchanged")
-	b.wantAll(b.get("/limits?done=limitchanged"), "Undo", `action="/limits"`, `name="calls" value="100"`, `name="per" value="60 seconds"`, `name="parallel" value="5"`)
-	b.want(b.post("/limits", "key", "host:api.example.com", "calls", "100", "per", "60 seconds", "parallel", "5"), 303, "/limits?done=limitchanged")
+	b.wantAll(b.get("/limits?done=limitchanged"), "Undo", `action="/limits"`, `name="calls" value="100"`, `name="per" value="60 seconds"`,
+		`name="parallel" value="5"`)
+	b.want(b.post("/limits", "key", "host:api.example.com", "calls", "100", "per", "60 seconds", "parallel", "5"), 303,
+		"/limits?done=limitchanged")
 	b.want(b.post("/limits/host:api.example.com/delete"), 303, "/limits?done=limitdeleted")
 	b.wantAll(b.get("/limits?done=limitdeleted"), "Undo", `name="key" value="host:api.example.com"`, `name="calls" value="100"`)
 	b.want(b.post("/limits/host:api.example.com/delete"), 404, "no such limit")

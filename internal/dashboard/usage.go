@@ -112,10 +112,13 @@ func (s *Server) settingsUsage(c *call) ([]view.UsageRow, error) {
 	}
 	return []view.UsageRow{
 		linked(countRow("API keys", int64(working), auth.MaxKeys, "No further key can be created until you revoke one."), "/settings"),
-		linked(countRow("Secrets", int64(len(secrets)), identity.MaxHeaderSecrets, "No further secret can be stored until you delete one."), "/secrets"),
-		linked(countRow("Limits for receivers", int64(len(limits)), limit.MaxPerAccount, "No further limit can be created until you delete one."), "/limits"),
+		linked(countRow("Secrets", int64(len(secrets)), identity.MaxHeaderSecrets, "No further secret can be stored until you delete one."),
+			"/secrets"),
+		linked(countRow("Limits for receivers", int64(len(limits)), limit.MaxPerAccount,
+			"No further limit can be created until you delete one."), "/limits"),
 		linked(countRow("Alerts", int64(len(alerts)), alertsShown, "No further alert can be created until you delete one."), "/alerts"),
-		linked(countRow("Sessions", int64(len(sessions)), identity.MaxSessions, "The next sign-in ends the session that was used least recently."), "/settings#sessions"),
+		linked(countRow("Sessions", int64(len(sessions)), identity.MaxSessions,
+			"The next sign-in ends the session that was used least recently."), "/settings#sessions"),
 	}, nil
 }
 

@@ -20,16 +20,20 @@ func TestUsage_ShowsWhatIsUsedAndWhatHappensAtTheLimit(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	b.get("/welcome") // creates the first key
-	b.wantAll(b.get("/settings/usage"), "Pending jobs", "0, no limit", "The operator has set no limit", "No further key can be created", "1 of 100")
+	b.wantAll(b.get("/settings/usage"), "Pending jobs", "0, no limit", "The operator has set no limit", "No further key can be created",
+		"1 of 100")
 	account := "/operator/accounts/1"
-	b.want(b.post(account+"/limits", "max_pending", "2", "max_schedules", "1000", "max_stored", "1MiB", "rate_limit", "50"), 303, "/operator/accounts/1?done=limited")
+	b.want(b.post(account+"/limits", "max_pending", "2", "max_schedules", "1000", "max_stored", "1MiB", "rate_limit", "50"), 303,
+		"/operator/accounts/1?done=limited")
 	w.pass(5 * time.Second)
-	page := b.wantAll(b.get("/settings/usage"), "0 of 2", "0 of 1,000", "of 1 MiB", "0 now of 50 in 1 second", "get a 429 until you delete one", "30 days")
+	page := b.wantAll(b.get("/settings/usage"), "0 of 2", "0 of 1,000", "of 1 MiB", "0 now of 50 in 1 second",
+		"get a 429 until you delete one", "30 days")
 	if strings.Contains(page.body, "limit reached") {
 		t.Error("a limit is said to be reached")
 	}
 	for n := range 2 {
-		b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC"), 303, fmt.Sprintf("/jobs/%d?done=created", n+1))
+		b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "in 3 days", "zone", "UTC"),
+			303, fmt.Sprintf("/jobs/%d?done=created", n+1))
 	}
 	b.wantAll(b.get("/settings/usage"), "2 of 2", "limit reached", `value="100"`)
 	b.want(w.browser().get("/settings/usage"), 303, "/sign-in?to=%2Fsettings%2Fusage")

@@ -58,7 +58,8 @@ func firstJob(where view.Reach, origin, channel string) rawjson.Value {
 	if where != view.Reachable {
 		return rawjson.Value(`{"method": "get", "url": "https://example.com/", "schedule_in": [10, "seconds"]}`)
 	}
-	return rawjson.Value(`{"method": "post", "url": ` + string(rawjson.Quote(origin+"/api/broadcast")) + `, "schedule_in": [10, "seconds"], ` +
+	return rawjson.Value(`{"method": "post", "url": ` + string(rawjson.Quote(origin+"/api/broadcast")) +
+		`, "schedule_in": [10, "seconds"], ` +
 		`"body": {"content": "Hello from ten seconds ago", "channel": ` + string(rawjson.Quote(channel)) + `}}`)
 }
 
@@ -173,12 +174,18 @@ func ways(origin, newKey string, request rawjson.Value) []view.Way {
 	}
 	body := string(request)
 	return []view.Way{
-		{ID: "curl", Name: "curl", Text: "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
+		{ID: "curl", Name: "curl", Text: "curl " + origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + shell +
+			"\" \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoteShell(body)},
 		{ID: "cli", Name: "Command line", Text: commandLine(origin, newKey, request)},
-		{ID: "http", Name: "Plain HTTP", Text: fmt.Sprintf("POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host, key, len(body), body)},
-		{ID: "python", Name: "Python", Text: "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin + "/api/jobs\",\n    data=b'''" + body +
-			"''',\n    headers={\"Authorization\": \"Bearer \" + " + python + ", \"Content-Type\": \"application/json\"},\n)\nprint(urllib.request.urlopen(call).read().decode())"},
-		{ID: "javascript", Name: "JavaScript", Text: "const response = await fetch(\"" + origin + "/api/jobs\", {\n  method: \"POST\",\n  headers: {Authorization: \"Bearer \" + " + script +
+		{ID: "http", Name: "Plain HTTP", Text: fmt.Sprintf(
+			"POST /api/jobs HTTP/1.1\nHost: %s\nAuthorization: Bearer %s\nContent-Type: application/json\nContent-Length: %d\n\n%s", host,
+			key, len(body), body)},
+		{ID: "python", Name: "Python", Text: "import os, urllib.request\n\ncall = urllib.request.Request(\n    \"" + origin +
+			"/api/jobs\",\n    data=b'''" + body +
+			"''',\n    headers={\"Authorization\": \"Bearer \" + " + python +
+			", \"Content-Type\": \"application/json\"},\n)\nprint(urllib.request.urlopen(call).read().decode())"},
+		{ID: "javascript", Name: "JavaScript", Text: "const response = await fetch(\"" + origin +
+			"/api/jobs\", {\n  method: \"POST\",\n  headers: {Authorization: \"Bearer \" + " + script +
 			", \"Content-Type\": \"application/json\"},\n  body: JSON.stringify(" + body + "),\n});\nconsole.log(await response.json());"},
 	}
 }

@@ -26,7 +26,8 @@ func TestWelcome_ShowsTheMessageOfItsJob(t *testing.T) {
 	defer stream()
 	send := func(channel, content string) {
 		t.Helper()
-		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/broadcast", strings.NewReader(`{"content":"`+content+`","author":"me","channel":"`+channel+`"}`))
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/api/broadcast",
+			strings.NewReader(`{"content":"`+content+`","author":"me","channel":"`+channel+`"}`))
 		request.Header.Set("X-Punctual-Scheduled-At", job.FormatTime(w.clock().Add(-2*time.Millisecond)))
 		request.Header.Set("X-Punctual-Job-Id", "77")
 		response, err := w.tls.Do(request)
@@ -105,7 +106,8 @@ func TestWelcome_ShowsWaysToCreateTheFirstJob(t *testing.T) {
 	page := w.citizen().get("/welcome").body
 	for _, way := range []string{
 		"curl " + w.url + "/api/jobs", "POST /api/jobs HTTP/1.1", "urllib.request", "await fetch(",
-		"export PUNCTUAL_URL=" + w.url + "\n", "punctual jobs create " + w.url + "/api/broadcast --when &#39;in 10 seconds&#39; \\\n  --data &#39;{&#34;content&#34;",
+		"export PUNCTUAL_URL=" + w.url + "\n", "punctual jobs create " + w.url +
+			"/api/broadcast --when &#39;in 10 seconds&#39; \\\n  --data &#39;{&#34;content&#34;",
 	} {
 		if !strings.Contains(page, way) {
 			t.Errorf("the page does not show %q", way)

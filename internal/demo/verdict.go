@@ -68,7 +68,8 @@ func judgeRecurring(e *evidence) (broken []string) {
 		before := runs[i-1]
 		switch step := r.due.Sub(before.due); {
 		case step <= 0 || step%interval != 0:
-			broken = append(broken, fmt.Sprintf("run %d of %s was due %s after the one before, not whole intervals of %s", i+1, recurring.spoken(), step, interval))
+			broken = append(broken, fmt.Sprintf("run %d of %s was due %s after the one before, not whole intervals of %s", i+1,
+				recurring.spoken(), step, interval))
 		// A run that took long makes up for the points it covered; any other
 		// is followed by the very next point.
 		case r.due.After(later(before.due, before.ended).Add(interval)):
@@ -97,13 +98,15 @@ func judgeRetry(e *evidence) []string {
 		return complain("%s was %s after status %d, not retryable after 503", failsOnce.spoken(), first.state, first.status)
 	// Timestamps are cut to microseconds, each on its own.
 	case wait < shortestBackOff-time.Microsecond || wait > longestBackOff+time.Microsecond:
-		return complain("the retry of %s was planned after %s, not after %s to %s", failsOnce.spoken(), wait, shortestBackOff, longestBackOff)
+		return complain("the retry of %s was planned after %s, not after %s to %s", failsOnce.spoken(), wait, shortestBackOff,
+			longestBackOff)
 	case len(runs) == 1:
 		return complain("the retry of %s was not made", failsOnce.spoken())
 	case len(runs) > 2:
 		return complain("%s was attempted %d times, not twice", failsOnce.spoken(), len(runs))
 	case runs[1].status != 200 || runs[1].state != "completed":
-		return complain("the retry of %s ended as %s with status %d, not completed with 200", failsOnce.spoken(), runs[1].state, runs[1].status)
+		return complain("the retry of %s ended as %s with status %d, not completed with 200", failsOnce.spoken(), runs[1].state,
+			runs[1].status)
 	}
 	return nil
 }

@@ -72,7 +72,11 @@ func TestEachBrokenPromiseIsDetected(t *testing.T) {
 			"a run of the recurring job is recorded as 1.0 ms early"},
 		{"the retry early", func(e *evidence) { r := retry(e); r.fired = r.due.Add(-ms) },
 			"a run of the job that fails once fired 1.0 ms early"},
-		{"a run that never arrived", func(e *evidence) { r := first(e, oneOff); r.fired, r.failure = time.Time{}, "tls: unknown authority" },
+		{"a run that never arrived", func(e *evidence) {
+			r := first(e, oneOff)
+			r.fired, r.failure = time.Time{},
+				"tls: unknown authority"
+		},
 			"a run of the one-off job did not reach the target (tls: unknown authority)"},
 		{"no one-off run", func(e *evidence) { without(e, first(e, oneOff)) },
 			"the one-off job did not run"},

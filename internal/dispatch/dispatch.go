@@ -122,7 +122,8 @@ type Dispatcher struct {
 func New(config Config) *Dispatcher {
 	d := &Dispatcher{
 		kept:   map[store.QueueKey]bool{},
-		Config: config, items: newRegistry(config.Node), limits: newLimitKeeper(), inbox: inbox{wake: make(chan struct{}, 1)}, maxWaiting: maxWaiting,
+		Config: config, items: newRegistry(config.Node), limits: newLimitKeeper(), inbox: inbox{wake: make(chan struct{}, 1)},
+		maxWaiting:   maxWaiting,
 		heartbeatNow: make(chan struct{}, 1), parkNow: make(chan struct{}, 1),
 	}
 	d.workers = workers{run: d.run, tasks: &d.tasks}

@@ -34,7 +34,8 @@ func TestRun_FiresEveryItemExactlyWhenDue(t *testing.T) {
 			t.Fatalf("%d of %d fired", len(fired), n)
 		}
 		for _, f := range fired {
-			if late := f.at.Sub(f.ref.Due); late < 0 || late > time.Second && f.ref.Number%2 == 0 || late > 0 && f.ref.Due.Sub(now) > 2*time.Second {
+			if late := f.at.Sub(f.ref.Due); late < 0 || late > time.Second && f.ref.Number%2 == 0 || late > 0 &&
+				f.ref.Due.Sub(now) > 2*time.Second {
 				t.Errorf("item %d due after %v fired %v late", f.ref.Number, f.ref.Due.Sub(now), late)
 			}
 		}

@@ -70,7 +70,8 @@
 // due, so that the claim's commit adds no lateness. It learns of items from
 // the store's hints (exact, but they can get lost), from reads at the due time
 // of the earliest item not yet read, and from periodic scans of the queue from
-// its beginning. What was left to other nodes is read again from its due time on. Timers are checked against the store's clock at least once a
+// its beginning. What was left to other nodes is read again from its due time on. Timers are
+// checked against the store's clock at least once a
 // second, which bounds the delay after a clock step or a suspended machine.
 //
 // Only part of a large lane waits in memory. Its backlog stays in the store

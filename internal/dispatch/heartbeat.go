@@ -64,7 +64,8 @@ func (d *Dispatcher) reregister(ctx context.Context) error {
 		return err
 	}
 	old, stale := d.items.reregister(node)
-	d.Log.Warn("node lease expired; re-registered; other nodes will reclaim its queue items", "was", old, "node", node, "claims", len(stale))
+	d.Log.Warn("node lease expired; re-registered; other nodes will reclaim its queue items", "was", old, "node", node, "claims",
+		len(stale))
 	d.inbox.poke()
 	if len(stale) > 0 {
 		d.release(old, stale)

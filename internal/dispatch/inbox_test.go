@@ -28,8 +28,16 @@ func TestInbox_NewsThatHasTimeWakesTheLoopLater(t *testing.T) {
 		"with time, as something waits":   {func(b *inbox) { b.setWaits(true); b.postLater(none) }, [2]bool{true, false}},
 		"with time, then something waits": {func(b *inbox) { b.postLater(none); b.setWaits(true) }, [2]bool{true, true}},
 		"something waits, no news":        {func(b *inbox) { b.setWaits(true) }, [2]bool{false, false}},
-		"nothing waits any more":          {func(b *inbox) { b.setWaits(true); b.setWaits(false); b.postLater(none) }, [2]bool{false, true}},
-		"with time, after it was told":    {func(b *inbox) { b.postLater(none); time.Sleep(later + 1); b.woken(); b.take(); b.postLater(none) }, [2]bool{false, true}},
+		"nothing waits any more": {func(b *inbox) { b.setWaits(true); b.setWaits(false); b.postLater(none) },
+			[2]bool{false, true}},
+		"with time, after it was told": {func(b *inbox) {
+			b.postLater(none)
+			time.Sleep(later +
+				1)
+			b.woken()
+			b.take()
+			b.postLater(none)
+		}, [2]bool{false, true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,8 @@ func TestLanesProperties(t *testing.T) {
 		for i := range int64(rapid.IntRange(1, 200).Draw(t, "steps")) {
 			switch rapid.IntRange(0, 2).Draw(t, "step") {
 			case 0:
-				e := entryOf(i, rapid.Int64Range(1, 3).Draw(t, "account"), uint32(rapid.IntRange(1, 3).Draw(t, "lane")), rapid.Int64Range(0, 20).Draw(t, "due"))
+				e := entryOf(i, rapid.Int64Range(1, 3).Draw(t, "account"), uint32(rapid.IntRange(1, 3).Draw(t, "lane")),
+					rapid.Int64Range(0, 20).Draw(t, "due"))
 				l.add(e)
 				waiting[i] = e
 			case 1:

@@ -72,7 +72,8 @@ func (d *Dispatcher) prewarm(ctx context.Context) {
 
 // readAhead reads the keys that are due until then, starting after a key. It returns how
 // far it has read and when the first key after that is due; zero for not known.
-func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey, until time.Time) (map[laneID]*coming, store.QueueKey, time.Time, error) {
+func (d *Dispatcher) readAhead(ctx context.Context, from store.QueueKey,
+	until time.Time) (map[laneID]*coming, store.QueueKey, time.Time, error) {
 	lease := d.items.nodes()
 	lanes, ofAccount := map[laneID]*coming{}, map[int64]int{}
 	for range prewarmPages {

@@ -26,7 +26,8 @@ func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 		})
 		now := b.queue.Now()
 		for i := range int64(100) {
-			b.queue.add(ref(i+1, 1, 1, now.Add(5*time.Second)), ref(i+101, 1, 2, now.Add(5*time.Second+time.Duration(i)*20*time.Millisecond)))
+			b.queue.add(ref(i+1, 1, 1, now.Add(5*time.Second)),
+				ref(i+101, 1, 2, now.Add(5*time.Second+time.Duration(i)*20*time.Millisecond)))
 		}
 		b.queue.add(ref(1000, 1, 3, now.Add(10*time.Second)))
 		sleep(t.Context(), 15*time.Second)
@@ -36,7 +37,8 @@ func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for lane, want := range map[uint32]int{1: 40, 3: 1} {
-			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < prewarmAhead-prewarmPause || got[0].ahead > prewarmAhead {
+			if got := heard[lane]; len(got) != 1 || got[0].n != want || got[0].ahead < prewarmAhead-prewarmPause ||
+				got[0].ahead > prewarmAhead {
 				t.Errorf("receiver %d was prewarmed %+v, want once, for %d at once, about a second ahead", lane, got, want)
 			}
 		}

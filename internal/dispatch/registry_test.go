@@ -41,11 +41,15 @@ func TestRegistryBegin_ByState(t *testing.T) {
 		{name: "no slot", takeSlot: func() context.CancelCauseFunc { return nil }, want: mustWait},
 		{name: "revoked", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon) }, want: mustWait},
 		{name: "revoked after its start", prepare: func(r *registry, e *entry) { r.revoke(1, noon, noon) }, want: mustWait},
-		{name: "restored", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.restore(1) }, want: mustConfirm, after: claimDoubted},
-		{name: "aborted", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.abort(1) }, want: neverFire, after: claimDoubted},
+		{name: "restored", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.restore(1) }, want: mustConfirm,
+			after: claimDoubted},
+		{name: "aborted", prepare: func(r *registry, e *entry) { r.revoke(1, noon.Add(1), noon); r.abort(1) }, want: neverFire,
+			after: claimDoubted},
 		{name: "aborted without being revoked", prepare: func(r *registry, e *entry) { r.abort(1) }, want: nowFired},
-		{name: "cancelled by another node", prepare: func(r *registry, e *entry) { r.cancelled(1, 1) }, want: neverFire, after: claimDoubted},
-		{name: "an earlier claim cancelled by another node", prepare: func(r *registry, e *entry) { e.claim.Revision = 2; r.cancelled(1, 1) }, want: nowFired},
+		{name: "cancelled by another node", prepare: func(r *registry, e *entry) { r.cancelled(1, 1) }, want: neverFire,
+			after: claimDoubted},
+		{name: "an earlier claim cancelled by another node",
+			prepare: func(r *registry, e *entry) { e.claim.Revision = 2; r.cancelled(1, 1) }, want: nowFired},
 		{name: "an earlier claim cancelled while this one is being prepared", prepare: func(r *registry, e *entry) {
 			claim := e.claim
 			e.phase, e.claim = phaseClaiming, store.Claim{}
@@ -80,7 +84,8 @@ func TestRegistryBegin_ByState(t *testing.T) {
 		if x.takeSlot == nil {
 			x.takeSlot = takeSlot
 		}
-		if got := r.begin(e, !x.unable, x.takeSlot); got != x.want || (e.phase == phaseFired) != (got == nowFired) || e.confirmation != x.after {
+		if got := r.begin(e, !x.unable, x.takeSlot); got != x.want || (e.phase == phaseFired) != (got == nowFired) ||
+			e.confirmation != x.after {
 			t.Errorf("%s: %d, phase %d, confirmation %d, want %d and %d", x.name, got, e.phase, e.confirmation, x.want, x.after)
 		}
 	}

@@ -42,11 +42,14 @@ func TestStandstill_CancelledItemsAreNotSent(t *testing.T) {
 		prepare  func(b *bench)
 		dial     time.Duration // longer than until the standstill: item 1 is fired before it
 	}{
-		"held, due meanwhile":     {due: 90 * time.Millisecond, at: 40 * time.Millisecond, ends: time.Second},
-		"held, due afterwards":    {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: 85 * time.Millisecond},
-		"being claimed":           {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: time.Second, prepare: func(b *bench) { b.queue.with(func() { b.queue.answering = 300 * time.Millisecond }) }},
-		"waits for a connection":  {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: time.Second, dial: 500 * time.Millisecond},
-		"waits, while it goes on": {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: 400 * time.Millisecond, dial: 500 * time.Millisecond},
+		"held, due meanwhile":  {due: 90 * time.Millisecond, at: 40 * time.Millisecond, ends: time.Second},
+		"held, due afterwards": {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: 85 * time.Millisecond},
+		"being claimed": {due: 90 * time.Millisecond, at: 20 * time.Millisecond, ends: time.Second,
+			prepare: func(b *bench) { b.queue.with(func() { b.queue.answering = 300 * time.Millisecond }) }},
+		"waits for a connection": {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: time.Second,
+			dial: 500 * time.Millisecond},
+		"waits, while it goes on": {due: 30 * time.Millisecond, at: 100 * time.Millisecond, ends: 400 * time.Millisecond,
+			dial: 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -143,7 +143,8 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 			continue
 		}
 		if d.suspects.crashesOf(s.ItemID) != s.Crashes {
-			d.Log.Warn("a node crashed while it prepared this queue item; preparing it alone", kindOf(s.QueueKey), s.Number, "crashes", s.Crashes)
+			d.Log.Warn("a node crashed while it prepared this queue item; preparing it alone", kindOf(s.QueueKey), s.Number, "crashes",
+				s.Crashes)
 		}
 		known[s.ItemID] = s.Crashes
 	}
@@ -249,13 +250,15 @@ const (
 // is retried after failsPause, and set aside after failsLimit failures.
 func (d *Dispatcher) failed(e *entry, err error) {
 	times := d.suspects.failed(e.ref.ItemID, d.Queue.Now())
-	d.Log.Error("claiming a queue item failed; the rest of its batch is not affected", kindOf(e.ref), e.ref.Number, "times", times, "error", err)
+	d.Log.Error("claiming a queue item failed; the rest of its batch is not affected", kindOf(e.ref), e.ref.Number, "times", times, "error",
+		err)
 	if times < failsLimit {
 		return
 	}
 	ctx := context.Background()
 	// If the store accepts no writes at all, the item is not at fault.
-	if d.Queue.SuspectNote(ctx, d.Self(), []store.QueueKey{e.ref}, false) != nil || d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
+	if d.Queue.SuspectNote(ctx, d.Self(), []store.QueueKey{e.ref}, false) != nil ||
+		d.Queue.SuspectClear(ctx, []store.QueueKey{e.ref}) != nil {
 		return
 	}
 	err = d.setAside(ctx, e.ref, "the request could not be prepared or stored, so the job was set aside; make it smaller or simpler and create it again", false)
@@ -277,7 +280,8 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason st
 	case fault.CodeOf(err) == fault.Unavailable:
 		return err
 	default:
-		d.Log.Error("setting an item aside failed; moving it far ahead in the queue, its record stays as it is", kindOf(ref), ref.Number, "error", err)
+		d.Log.Error("setting an item aside failed; moving it far ahead in the queue, its record stays as it is", kindOf(ref), ref.Number,
+			"error", err)
 		if err := d.Queue.QueueMove(ctx, []store.QueueKey{ref}, asideFor); err != nil {
 			return fmt.Errorf("moving an item far ahead in the queue: %w", err)
 		}

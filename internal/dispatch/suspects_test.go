@@ -209,7 +209,8 @@ func TestSuspect_IsPreparedAlone(t *testing.T) {
 			t.Errorf("%d of 60 fired", fired)
 		}
 		if together != 0 || slices.Max(b.queue.noted) < 2 || len(b.queue.suspects) != 0 {
-			t.Errorf("suspects were prepared beside others %d times, noted %v, %d suspects are left", together, b.queue.noted, len(b.queue.suspects))
+			t.Errorf("suspects were prepared beside others %d times, noted %v, %d suspects are left", together, b.queue.noted,
+				len(b.queue.suspects))
 		}
 		var alone []int64
 		for _, ref := range b.queue.notedAlone {

@@ -47,7 +47,8 @@ var destination = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 func (p *page) markdown() []byte {
 	return destination.ReplaceAllFunc(source(p.name), func(match []byte) []byte {
 		to := resolve(p.name, string(match[2:len(match)-1]))
-		if name, fragment, _ := strings.Cut(to, "#"); strings.HasPrefix(name, indexPath) || name == Prefix+"/comparison" || name == Prefix+"/performance" {
+		if name, fragment, _ := strings.Cut(to, "#"); strings.HasPrefix(name, indexPath) || name == Prefix+"/comparison" || name == Prefix+
+			"/performance" {
 			to = name + ".md"
 			if fragment != "" {
 				to += "#" + fragment

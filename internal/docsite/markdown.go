@@ -73,7 +73,8 @@ func (p *page) parse() parsed {
 	}
 	// Text has no < in it, so these are the tables and the code. They scroll where they
 	// don't fit, which must work by keyboard.
-	html := bytes.ReplaceAll(out.Bytes(), []byte("<table>"), []byte(`<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`))
+	html := bytes.ReplaceAll(out.Bytes(), []byte("<table>"),
+		[]byte(`<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>`))
 	html = bytes.ReplaceAll(html, []byte("</table>"), []byte("</table></div>"))
 	result.html = bytes.ReplaceAll(html, []byte("<pre>"), []byte(`<pre tabindex="0">`))
 	return result

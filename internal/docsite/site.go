@@ -163,8 +163,9 @@ type view struct {
 func (s *Site) render(p *page) *staticfile.File {
 	parsed := p.parse()
 	v := view{
-		Title: p.Title, Body: template.HTML(parsed.html), Headings: parsed.headings, Sections: s.sections, //nolint:gosec // raw HTML is left out
-		Path: p.path, Markdown: p.path + ".md", Style: s.style, Base: s.referenceStyle, Script: s.script,
+		Title: p.Title, Body: template.HTML(parsed.html), Headings: parsed.headings,
+		Sections: s.sections, //nolint:gosec // raw HTML is left out
+		Path:     p.path, Markdown: p.path + ".md", Style: s.style, Base: s.referenceStyle, Script: s.script,
 		Search: searchPath, Reference: Prefix, GuidesPath: indexPath,
 	}
 	v.Previous, v.Next = s.around(p)

@@ -103,12 +103,14 @@ func TestPages_HaveNoRawHTMLAndNothingInline(t *testing.T) {
 	for _, p := range s.pages {
 		w := get(t, s, p.path)
 		html := w.Body.String()
-		for _, banned := range []string{"raw HTML omitted", "ZgotmplZ", " style=", " onclick", "<style", "<script>", `src="http`, `rel="stylesheet" href="http`} {
+		for _, banned := range []string{"raw HTML omitted", "ZgotmplZ", " style=", " onclick", "<style", "<script>", `src="http`,
+			`rel="stylesheet" href="http`} {
 			if strings.Contains(html, banned) {
 				t.Errorf("%s has %q", p.path, banned)
 			}
 		}
-		if got := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'; style-src 'self'; script-src 'self';") {
+		if got := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(got,
+			"default-src 'none'; style-src 'self'; script-src 'self';") {
 			t.Errorf("%s has the policy %s", p.path, got)
 		}
 		if strings.Count(html, "<h1") != 1 || !strings.Contains(html, `aria-current="page">`+p.Title) && p.name != readme {
@@ -172,7 +174,8 @@ func TestSearch_KnowsSectionsAndCalls(t *testing.T) {
 func TestLLMs_ListsThePagesAsMarkdown(t *testing.T) {
 	s := New()
 	list, full := get(t, s, LLMs).Body.String(), get(t, s, LLMsFull).Body.String()
-	for _, want := range []string{"# punctual\n\n> punctual sends", "## Operate", "- [Quickstart](/docs/guides/quickstart.md): a first job", "(/openapi.json)"} {
+	for _, want := range []string{"# punctual\n\n> punctual sends", "## Operate", "- [Quickstart](/docs/guides/quickstart.md): a first job",
+		"(/openapi.json)"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("%s lacks %q:\n%s", LLMs, want, list)
 		}
@@ -190,7 +193,8 @@ func TestLLMs_ListsThePagesAsMarkdown(t *testing.T) {
 
 func TestServe_KnowsOnlyItsPaths(t *testing.T) {
 	s := New()
-	for _, path := range []string{"/docs/", "/docs/guides/", "/docs/guides/none", "/docs/../docs", "/docs/adr/README", "/docs/assets/site.css", "/docs/README.md"} {
+	for _, path := range []string{"/docs/", "/docs/guides/", "/docs/guides/none", "/docs/../docs", "/docs/adr/README",
+		"/docs/assets/site.css", "/docs/README.md"} {
 		if s.Has(path) {
 			t.Errorf("there is %s", path)
 		}

@@ -34,15 +34,17 @@ func TestClientAddr(t *testing.T) {
 		"a proxy on IPv6":            {requestFrom("[::1]:5", forwardedFor, "2001:db8::1"), "2001:db8::1"},
 		"a proxy, both written":      {requestFrom("[::ffff:127.0.0.1]:5", forwardedFor, "::ffff:198.51.100.1"), "198.51.100.1"},
 		"what the client says first": {requestFrom("127.0.0.1:5", forwardedFor, "203.0.113.9, 198.51.100.1"), "198.51.100.1"},
-		"in a header before":         {requestFrom("127.0.0.1:5", forwardedFor, "203.0.113.9", forwardedFor, "198.51.100.1"), "198.51.100.1"},
-		"through two proxies":        {requestFrom("127.0.0.1:5", forwardedFor, "203.0.113.9, 198.51.100.1, 127.0.0.2"), "198.51.100.1"},
-		"all of them proxies":        {requestFrom("127.0.0.1:5", forwardedFor, "127.0.0.3, 127.0.0.2"), "127.0.0.3"},
-		"nonsense":                   {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1, unknown"), "127.0.0.1"},
-		"nothing":                    {requestFrom("127.0.0.1:5", forwardedFor, ""), "127.0.0.1"},
-		"with a port":                {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1:1234"), "198.51.100.1"},
-		"IPv6 with a port":           {requestFrom("127.0.0.1:5", forwardedFor, "[2001:db8::1]:1234"), "2001:db8::1"},
-		"too many":                   {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1"+strings.Repeat(", 127.0.0.1", 100)), "127.0.0.1"},
-		"no address":                 {requestFrom("@"), "invalid IP"},
+		"in a header before": {requestFrom("127.0.0.1:5", forwardedFor, "203.0.113.9", forwardedFor, "198.51.100.1"),
+			"198.51.100.1"},
+		"through two proxies": {requestFrom("127.0.0.1:5", forwardedFor, "203.0.113.9, 198.51.100.1, 127.0.0.2"), "198.51.100.1"},
+		"all of them proxies": {requestFrom("127.0.0.1:5", forwardedFor, "127.0.0.3, 127.0.0.2"), "127.0.0.3"},
+		"nonsense":            {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1, unknown"), "127.0.0.1"},
+		"nothing":             {requestFrom("127.0.0.1:5", forwardedFor, ""), "127.0.0.1"},
+		"with a port":         {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1:1234"), "198.51.100.1"},
+		"IPv6 with a port":    {requestFrom("127.0.0.1:5", forwardedFor, "[2001:db8::1]:1234"), "2001:db8::1"},
+		"too many": {requestFrom("127.0.0.1:5", forwardedFor, "198.51.100.1"+strings.Repeat(", 127.0.0.1", 100)),
+			"127.0.0.1"},
+		"no address": {requestFrom("@"), "invalid IP"},
 	} {
 		if got := ClientAddr(c.r).String(); got != c.want {
 			t.Errorf("%s: it comes from %s, want %s", name, got, c.want)
@@ -99,9 +101,10 @@ type seen struct {
 func ask(t *testing.T, public, from, path string, headers ...string) (s seen) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		config := ServerConfig{MaxConnections: 10, Policy: &Policy{Proxies: network.List{netip.MustParsePrefix("10.0.0.0/8")}}, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			s = seen{addr: ClientAddr(r), https: IsHTTPS(r), origin: Origin(r), host: r.Host, reachedByName: true}
-		})}
+		config := ServerConfig{MaxConnections: 10, Policy: &Policy{Proxies: network.List{netip.MustParsePrefix("10.0.0.0/8")}},
+			Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				s = seen{addr: ClientAddr(r), https: IsHTTPS(r), origin: Origin(r), host: r.Host, reachedByName: true}
+			})}
 		if public != "" {
 			config.Policy.PublicURL = parsed(t, public)
 		}
@@ -162,19 +165,23 @@ func TestServer_PassesRequestDetails(t *testing.T) {
 	}{
 		"directly": {ask(t, "", "192.0.2.1", "/", "Host", "a.example:8080"),
 			seen{origin: "http://a.example:8080", host: "a.example:8080"}},
-		"a stranger's word": {ask(t, "", "192.0.2.1", "/", "Host", "a.example", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "b.example"),
+		"a stranger's word": {ask(t, "", "192.0.2.1", "/", "Host", "a.example", "X-Forwarded-Proto", "https", "X-Forwarded-Host",
+			"b.example"),
 			seen{origin: "http://a.example", host: "a.example"}},
-		"a proxy's word": {ask(t, "", "10.0.0.1", "/", "Host", "127.0.0.1:8080", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "b.example", "X-Forwarded-For", "192.0.2.1"),
+		"a proxy's word": {ask(t, "", "10.0.0.1", "/", "Host", "127.0.0.1:8080", "X-Forwarded-Proto", "https", "X-Forwarded-Host",
+			"b.example", "X-Forwarded-For", "192.0.2.1"),
 			seen{origin: "https://b.example", host: "b.example", https: true, transport: hsts}},
 		"no host": {ask(t, "", "10.0.0.1", "/", "Host", "a.example", "X-Forwarded-Host", "b'; rm", "X-Forwarded-For", "192.0.2.1"),
 			seen{origin: "http://a.example", host: "a.example"}},
 		"the public URL": {ask(t, service, "192.0.2.1", "/", "Host", "punctual.example.com"),
 			seen{origin: service, host: "punctual.example.com", https: true, transport: hsts}},
-		"the public URL, by http": {ask(t, service, "10.0.0.1", "/", "Host", "punctual.example.com", "X-Forwarded-Proto", "http", "X-Forwarded-For", "192.0.2.1"),
+		"the public URL, by http": {ask(t, service, "10.0.0.1", "/", "Host", "punctual.example.com", "X-Forwarded-Proto", "http",
+			"X-Forwarded-For", "192.0.2.1"),
 			seen{origin: service, host: "punctual.example.com"}},
 		"beside the public URL": {ask(t, service, "192.0.2.1", "/", "Host", "127.0.0.1:8080"),
 			seen{origin: service, host: "127.0.0.1:8080"}},
-		"this machine by https": {ask(t, "", "10.0.0.1", "/", "Host", "localhost:8443", "X-Forwarded-Proto", "https", "X-Forwarded-For", "192.0.2.1"),
+		"this machine by https": {ask(t, "", "10.0.0.1", "/", "Host", "localhost:8443", "X-Forwarded-Proto", "https", "X-Forwarded-For",
+			"192.0.2.1"),
 			seen{origin: "https://localhost:8443", host: "localhost:8443", https: true}},
 	} {
 		c.want.addr, c.want.status, c.want.reachedByName = netip.MustParseAddr("192.0.2.1"), 200, true

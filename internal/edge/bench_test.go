@@ -22,7 +22,8 @@ func BenchmarkCalls(b *testing.B) {
 		_, _ = w.Write(body)
 	})
 	plain := &http.Server{Handler: echo}
-	bounded := NewServer(ServerConfig{Handler: echo, MaxConnections: 1000, Policy: &Policy{Proxies: network.Loopback}, Log: slog.New(slog.DiscardHandler)})
+	bounded := NewServer(ServerConfig{Handler: echo, MaxConnections: 1000, Policy: &Policy{Proxies: network.Loopback},
+		Log: slog.New(slog.DiscardHandler)})
 	for name, serve := range map[string]func(net.Listener) error{"plain": plain.Serve, "bounded": bounded.Serve} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

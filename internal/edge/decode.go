@@ -124,7 +124,8 @@ func (d *decoder) open() (err error) {
 func (d *decoder) explain(err error) error {
 	var corrupt flate.CorruptInputError
 	arrived := d.body == nil || d.body.whole
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) || err == io.ErrUnexpectedEOF && arrived {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) || err == io.ErrUnexpectedEOF &&
+		arrived {
 		return fault.New(fault.Unreadable, "the body is not what gzip compresses to, as its Content-Encoding says; send it again, or without that header")
 	}
 	return err

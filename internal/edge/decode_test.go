@@ -36,7 +36,8 @@ func decoding(most int64) http.HandlerFunc {
 		case errors.As(err, new(*http.MaxBytesError)):
 			w.WriteHeader(413)
 		case err != nil:
-			w.WriteHeader(map[fault.Code]int{fault.UnsupportedMedia: 415, fault.Unreadable: 400, fault.TooMany: 429, fault.TooSlow: 408}[fault.CodeOf(err)])
+			w.WriteHeader(map[fault.Code]int{fault.UnsupportedMedia: 415, fault.Unreadable: 400, fault.TooMany: 429,
+				fault.TooSlow: 408}[fault.CodeOf(err)])
 		default:
 			_, _ = fmt.Fprintf(w, "%d", len(text))
 		}

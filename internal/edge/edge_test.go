@@ -17,7 +17,8 @@ import (
 
 func TestRequestID_KeepsAValidIDOfAProxy(t *testing.T) {
 	for given, kept := range map[string]bool{
-		"abc-123_X.y": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false, "a b": false, "a\"b": false, "ä": false, "a<b": false,
+		"abc-123_X.y": true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false, "": false, "a b": false, "a\"b": false,
+		"ä": false, "a<b": false,
 	} {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Header.Set("X-Request-Id", given)
@@ -46,7 +47,8 @@ func TestClientGone_ReportsAClientThatClosedTheConnection(t *testing.T) {
 	}
 	leave()
 	for err, want := range map[error]bool{
-		unreachable: true, context.Canceled: true, fault.New(fault.NotFound, "no such job"): false, fault.New(fault.Internal, "broken"): false,
+		unreachable: true, context.Canceled: true, fault.New(fault.NotFound, "no such job"): false,
+		fault.New(fault.Internal, "broken"): false,
 	} {
 		if got := ClientGone(r, err); got != want {
 			t.Errorf("%v: %t", err, got)

@@ -62,5 +62,6 @@ func isLocal(name string) bool {
 // isHost reports whether a text has only the characters of a host and port. It is
 // written into pages and URLs.
 func isHost(text string) bool {
-	return text != "" && len(text) <= 255 && strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._:[]") == ""
+	return text != "" && len(text) <= 255 && strings.Trim(text,
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._:[]") == ""
 }

@@ -72,7 +72,8 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 	protocols.SetUnencryptedHTTP2(config.Certificate == nil)
 	s.Server = &http.Server{
 		Handler: s.moving.wrap(http.HandlerFunc(s.admit)), Protocols: protocols,
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: streamTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: streamTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
 			SendPingTimeout: pingAfter, PingTimeout: pingWithin, WriteByteTimeout: writeStall,

@@ -14,11 +14,13 @@ import (
 
 // errCrowded is what a connection without room is answered with.
 var errCrowded = &fault.Error{
-	Code: fault.Unavailable, Message: "the service has too many connections open; use fewer, and try again shortly", RetryAfter: time.Second,
+	Code: fault.Unavailable, Message: "the service has too many connections open; use fewer, and try again shortly",
+	RetryAfter: time.Second,
 }
 
 // errHeader is what a header over the limits is answered with.
-var errHeader = fault.New(fault.HeaderTooLarge, "the address and the headers are too large: together at most "+strconv.Itoa(maxHeaderBytes>>10)+
+var errHeader = fault.New(fault.HeaderTooLarge, "the address and the headers are too large: together at most "+
+	strconv.Itoa(maxHeaderBytes>>10)+
 	" KiB and "+strconv.Itoa(maxHeaderLines)+" headers; send long values in the body")
 
 // misread returns the fault for a response that net/http writes itself, because what

@@ -61,7 +61,8 @@ func (c *client) read() (text string, status int) {
 }
 
 func TestMisread_LeavesOtherResponsesAlone(t *testing.T) {
-	for _, text := range []string{"", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "data: HTTP/1.1 400", "HTTP/1.1 ", "HTTP/1.1 abc d"} {
+	for _, text := range []string{"", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\n", "data: HTTP/1.1 400",
+		"HTTP/1.1 ", "HTTP/1.1 abc d"} {
 		if err := misread([]byte(text)); err != nil {
 			t.Errorf("%q is taken for %v", text, err)
 		}

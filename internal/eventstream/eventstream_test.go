@@ -114,7 +114,8 @@ func (s *fakeStore) count() int {
 func (s *fakeStore) addJob(o job.Owner) *job.Job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	j := &job.Job{Number: int64(len(s.jobs) + 1), ID: uuid.New(), Owner: o, State: job.Available, InsertedAt: time.Now(), Args: []byte(`{}`)}
+	j := &job.Job{Number: int64(len(s.jobs) + 1), ID: uuid.New(), Owner: o, State: job.Available, InsertedAt: time.Now(),
+		Args: []byte(`{}`)}
 	s.jobs = append(s.jobs, j)
 	copied := *j
 	return &copied
@@ -514,11 +515,13 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 			b.open(owner, uuid.Nil)
 		}
 		for i := range MaxHints - 1 {
-			if _, err := b.hub.OpenHints(b.Context(), owner, netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i/maxOfNetwork)}), time.Time{}); err != nil {
+			if _, err := b.hub.OpenHints(b.Context(), owner, netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i/maxOfNetwork)}),
+				time.Time{}); err != nil {
 				b.Fatal(err)
 			}
 		}
-		if _, err := b.hub.OpenHints(b.Context(), owner, netip.MustParseAddr("192.0.2.99"), time.Time{}); fault.CodeOf(err) != fault.TooMany {
+		if _, err := b.hub.OpenHints(b.Context(), owner, netip.MustParseAddr("192.0.2.99"),
+			time.Time{}); fault.CodeOf(err) != fault.TooMany {
 			b.Errorf("one more: %v", err)
 		}
 	})
@@ -573,7 +576,8 @@ func TestLargeRecordsAreReadWhenTheyAreWritten(t *testing.T) {
 		time.Sleep(pause)
 		synctest.Wait()
 		got := r.got()
-		if len(got) < 12*maxQueued || !strings.Contains(got, `0", log "x`) || !strings.Contains(got, `1", log "x`) || !strings.HasSuffix(got, `2", log "small"`) {
+		if len(got) < 12*maxQueued || !strings.Contains(got, `0", log "x`) || !strings.Contains(got, `1", log "x`) ||
+			!strings.HasSuffix(got, `2", log "small"`) {
 			b.Errorf("%d bytes are written, %.80s", len(got), got)
 		}
 		if slow.size > 10_000 || b.hub.held.Load() > 10_000 {

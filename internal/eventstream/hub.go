@@ -68,7 +68,8 @@ type Hub struct {
 // New returns a Hub. The caller must Close it before the store.
 func New(config Config) *Hub {
 	h := &Hub{
-		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{}, rounds: make(chan struct{}, maxRounds),
+		Config: config, watchers: map[int64]*watcher{}, networks: map[netip.Prefix]int{}, open: map[bool]int{},
+		rounds: make(chan struct{}, maxRounds),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.stored.began = config.Store.Now()

@@ -64,7 +64,8 @@ func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 		r := get(serve(h))
 		r.Header = []Field{
 			{"user-agent", "mine"}, {"x-PUNCTUAL-attempt", "seven"}, {"accept-encoding", "br"},
-			{"user-agent", "too"}, {"x-punctual-hops", "0"}, {"Webhook-ID", "forged"}, {"WEBHOOK-signature", "forged"}, {"webhook-timestamp", "0"},
+			{"user-agent", "too"}, {"x-punctual-hops", "0"}, {"Webhook-ID", "forged"}, {"WEBHOOK-signature", "forged"},
+			{"webhook-timestamp", "0"},
 			{"host", "elsewhere.example"}, {"content-length", "100"}, {"Transfer-Encoding", "chunked"}, {"connection", "close"},
 			{"Expect", "100-continue"}, {"x-punctual-complete", "https://forged.example/"},
 		}
@@ -83,7 +84,8 @@ func TestDo_JobsFieldsOverrideOwn(t *testing.T) {
 		if n := len(got.Header["Webhook-Signature"]); n != 1 || strings.Contains(got.Header.Get("Webhook-Signature"), "forged") {
 			t.Errorf("got %d signatures: %q", n, got.Header["Webhook-Signature"])
 		}
-		if got.Host == "elsewhere.example" || got.ContentLength != 0 || got.TransferEncoding != nil || got.Header["X-Idempotency-Key"] != nil ||
+		if got.Host == "elsewhere.example" || got.ContentLength != 0 || got.TransferEncoding != nil ||
+			got.Header["X-Idempotency-Key"] != nil ||
 			got.Header["Expect"] != nil || got.Header["X-Punctual-Complete"] != nil {
 			t.Errorf("got host %s, length %d, encoding %v, header %v", got.Host, got.ContentLength, got.TransferEncoding, got.Header)
 		}
@@ -95,10 +97,12 @@ func TestDo_PlainAsksForTheWholeResponse(t *testing.T) {
 		h, requests := recorder()
 		r := get(serve(h))
 		r.Plain = true
-		r.Header = []Field{{"accept-encoding", "gzip"}, {"Accept-Encoding", "br"}, {"Range", "bytes=0-3"}, {"if-range", `"a"`}, {"A-IM", "gzip"}, {"Accept", "text/plain"}}
+		r.Header = []Field{{"accept-encoding", "gzip"}, {"Accept-Encoding", "br"}, {"Range", "bytes=0-3"}, {"if-range", `"a"`},
+			{"A-IM", "gzip"}, {"Accept", "text/plain"}}
 		answered(t, newClient(t), r)
 		got := receive(t, requests).Header
-		if coding := got["Accept-Encoding"]; len(coding) != 1 || coding[0] != "identity" || got["Range"] != nil || got["If-Range"] != nil || got["A-Im"] != nil || got.Get("Accept") != "text/plain" {
+		if coding := got["Accept-Encoding"]; len(coding) != 1 || coding[0] != "identity" || got["Range"] != nil || got["If-Range"] != nil ||
+			got["A-Im"] != nil || got.Get("Accept") != "text/plain" {
 			t.Errorf("sent %v", got)
 		}
 	})
@@ -145,7 +149,8 @@ func TestNoBody(t *testing.T) {
 			r := get("/")
 			r.Method, r.Body = method, body
 			text := strings.ToLower(wire(t, r))
-			if strings.Contains(text, "content-type") || strings.Contains(text, "transfer-encoding") || strings.Contains(text, "accept-encoding") {
+			if strings.Contains(text, "content-type") || strings.Contains(text, "transfer-encoding") ||
+				strings.Contains(text, "accept-encoding") {
 				t.Errorf("%s: got %q", method, text)
 			}
 			if posts := method[0] == 'P'; posts != strings.Contains(text, "content-length: 0\r\n") {

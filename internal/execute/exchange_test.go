@@ -166,7 +166,8 @@ func TestExchange_ReadsResponsesAsTheTransportDoes(t *testing.T) {
 
 // viaTransport sends a request over HTTP/1.1 of net/http.
 func viaTransport(t *testing.T, c *Client, r Request) job.Outcome {
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority().pool}, DisableCompression: true, MaxResponseHeaderBytes: maxHeaderBytes}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority().pool}, DisableCompression: true,
+		MaxResponseHeaderBytes: maxHeaderBytes}
 	defer transport.CloseIdleConnections()
 	r.Divert, r.Listener = true, roundTripper{c, transport}
 	return c.Do(t.Context(), r)
@@ -251,9 +252,11 @@ func TestExchange_KeepsConnections(t *testing.T) {
 		"more than the body": {rawResponses["more than the body"], 3},
 		"one byte more":      {okay + "\n", 3},
 		"204 with a body":    {rawResponses["204 with a length"], 3},
-		"more than a buffer": {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n%s%s", strings.Repeat("x", 4000), strings.Repeat(okay, 20)), 3},
-		"filling a buffer":   {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4055\r\n\r\n%s%s", strings.Repeat("x", 4055), okay), 3},
-		"closing in a list":  {"HTTP/1.1 200 OK\r\nConnection: keep-alive, X-A\r\nConnection: x ,\tCLOSE\r\nContent-Length: 2\r\n\r\nok", 3},
+		"more than a buffer": {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n%s%s", strings.Repeat("x", 4000),
+			strings.Repeat(okay, 20)), 3},
+		"filling a buffer": {fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: 4055\r\n\r\n%s%s", strings.Repeat("x", 4055), okay), 3},
+		"closing in a list": {"HTTP/1.1 200 OK\r\nConnection: keep-alive, X-A\r\nConnection: x ,\tCLOSE\r\nContent-Length: 2\r\n\r\nok",
+			3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, conns := scripted(t, func(r turn) bool { r.readBody(); r.say(test.text); return true })

@@ -74,7 +74,8 @@ func (a *attempt) failure(ctx context.Context, err error) *job.Failure {
 	case errors.As(err, &blocked):
 		return fail(job.KindBlocked, "%s may not be called: %s", a.host(), blocked.explain(a.url.Hostname()))
 	case a.client.isLocal(err):
-		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt will be retried and does not count", localFault(err))
+		f := fail(job.KindInterrupted, "this service has run out of local resources (%v); the attempt will be retried and does not count",
+			localFault(err))
 		f.Local = true
 		return f
 	case errors.Is(err, errFlood):
@@ -212,7 +213,8 @@ func (a *attempt) explainProtocol(err error) string {
 		return a.host() + " switched to another protocol unasked"
 	case errors.Is(err, errLongHeader), strings.Contains(text, "headers exceeded"), strings.Contains(text, "header list larger"),
 		strings.Contains(text, "header list too large"):
-		return fmt.Sprintf("the header of the response is larger than %d KiB, with %d bytes more for each line", maxHeaderBytes>>10, lineCost)
+		return fmt.Sprintf("the header of the response is larger than %d KiB, with %d bytes more for each line", maxHeaderBytes>>10,
+			lineCost)
 	case err == errInvalidMethod:
 		return "the method of the request is not valid"
 	case err == errInvalidField, strings.HasPrefix(text, "net/http: invalid header"):

@@ -98,7 +98,8 @@ func TestDo_ResponseFailures(t *testing.T) {
 		{"half a header", says("HTTP/1.1 200 OK\r\nX-A: b\r\n"), job.KindClosed, "without a response"},
 		{"half a field", says("HTTP/1.1 200 OK\r\nContent-Le"), job.KindProtocol, "valid HTTP"},
 		{"half a body", says("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), job.KindClosed, "in the middle"},
-		{"half a large body", says("HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + strings.Repeat("x", 300000)), job.KindClosed, "in the middle"},
+		{"half a large body", says("HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + strings.Repeat("x", 300000)), job.KindClosed,
+			"in the middle"},
 		{"half a chunked body", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf"), job.KindClosed, "in the middle"},
 		{"reset", func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -112,7 +113,8 @@ func TestDo_ResponseFailures(t *testing.T) {
 		{"bad field", says("HTTP/1.1 200 OK\r\nno colon\r\n\r\n"), job.KindProtocol, "valid HTTP"},
 		{"field in the words of net/http", says("HTTP/1.1 200 OK\r\nGOAWAY\r\n\r\n"), job.KindProtocol, "valid HTTP"},
 		{"status in the words of net/http", says("HTTP/1.1 GOAWAY OK\r\n\r\n"), job.KindProtocol, "valid HTTP"},
-		{"length in the words of net/http", says("HTTP/1.1 200 OK\r\nContent-Length: headers exceeded\r\n\r\n"), job.KindProtocol, "valid HTTP"},
+		{"length in the words of net/http", says("HTTP/1.1 200 OK\r\nContent-Length: headers exceeded\r\n\r\n"), job.KindProtocol,
+			"valid HTTP"},
 		{"bad chunk", says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"), job.KindProtocol, "valid HTTP"},
 		{"huge header", says(hugeHeader), job.KindProtocol, "256 KiB"},
 		{"endless hints", says(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n", 20000)), job.KindProtocol, "256 KiB"},
@@ -169,7 +171,8 @@ func TestTimeouts(t *testing.T) {
 		{"silent before TLS", "https://" + listen(t, hold), "no response"},
 		{"silent", hostile(t, hold), "no response"},
 		{"half a header", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200"); hold(c) }), "no response"},
-		{"half a body", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nhalf"); hold(c) }), "the response was not complete"},
+		{"half a body", hostile(t, func(c net.Conn) { io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nhalf"); hold(c) }),
+			"the response was not complete"},
 		{"drip", hostile(t, drip), "the response was not complete"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -336,7 +339,8 @@ func TestHTTP2Failures(t *testing.T) {
 			}
 			f.WriteContinuation(s, true, hugeField())
 		}, job.KindProtocol},
-		{"not frames", func(c net.Conn, _ *http2.Framer, _ uint32) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }, job.KindProtocol},
+		{"not frames", func(c net.Conn, _ *http2.Framer, _ uint32) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") },
+			job.KindProtocol},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := fails(t, newClientOf(t, true), get(framed(t, test.answer)), test.kind)

@@ -29,17 +29,18 @@ func TestLocalFaults(t *testing.T) {
 		err  error
 		want job.Kind
 	}{
-		"EMFILE":                    {dialled("8.8.8.8:443", syscall.EMFILE), job.KindInterrupted},
-		"ENFILE":                    {dialled("8.8.8.8:443", syscall.ENFILE), job.KindInterrupted},
-		"ENOMEM":                    {dialled("8.8.8.8:443", syscall.ENOMEM), job.KindInterrupted},
-		"ENOBUFS":                   {dialled("8.8.8.8:443", syscall.ENOBUFS), job.KindInterrupted},
-		"EADDRNOTAVAIL":             {dialled("8.8.8.8:443", syscall.EADDRNOTAVAIL), job.KindInterrupted},
-		"EADDRNOTAVAIL, no IPv6":    {dialled("[2a00:1450:4001::8a]:443", syscall.EADDRNOTAVAIL), job.KindConnect},
-		"ENETUNREACH":               {dialled("8.8.8.8:443", syscall.ENETUNREACH), job.KindConnect},
-		"ECONNREFUSED":              {dialled("8.8.8.8:443", syscall.ECONNREFUSED), job.KindConnect},
-		"while sending":             {&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.ENOBUFS)}, job.KindInterrupted},
-		"looking up, no descriptor": {&dialError{&net.DNSError{Err: "dial udp 192.0.2.1:53: socket: too many open files", Name: "example.com"}}, job.KindInterrupted},
-		"looking up, no such host":  {&dialError{&net.DNSError{Err: "no such host", Name: "example.com", IsNotFound: true}}, job.KindDNS},
+		"EMFILE":                 {dialled("8.8.8.8:443", syscall.EMFILE), job.KindInterrupted},
+		"ENFILE":                 {dialled("8.8.8.8:443", syscall.ENFILE), job.KindInterrupted},
+		"ENOMEM":                 {dialled("8.8.8.8:443", syscall.ENOMEM), job.KindInterrupted},
+		"ENOBUFS":                {dialled("8.8.8.8:443", syscall.ENOBUFS), job.KindInterrupted},
+		"EADDRNOTAVAIL":          {dialled("8.8.8.8:443", syscall.EADDRNOTAVAIL), job.KindInterrupted},
+		"EADDRNOTAVAIL, no IPv6": {dialled("[2a00:1450:4001::8a]:443", syscall.EADDRNOTAVAIL), job.KindConnect},
+		"ENETUNREACH":            {dialled("8.8.8.8:443", syscall.ENETUNREACH), job.KindConnect},
+		"ECONNREFUSED":           {dialled("8.8.8.8:443", syscall.ECONNREFUSED), job.KindConnect},
+		"while sending":          {&net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.ENOBUFS)}, job.KindInterrupted},
+		"looking up, no descriptor": {&dialError{&net.DNSError{Err: "dial udp 192.0.2.1:53: socket: too many open files",
+			Name: "example.com"}}, job.KindInterrupted},
+		"looking up, no such host": {&dialError{&net.DNSError{Err: "no such host", Name: "example.com", IsNotFound: true}}, job.KindDNS},
 	} {
 		f := a.failure(t.Context(), x.err)
 		if f.Kind != x.want || f.Local != (x.want == job.KindInterrupted) {

@@ -255,7 +255,8 @@ func TestTinyChunksEndEarly(t *testing.T) {
 			t.Run(version+"/"+client, func(t *testing.T) {
 				url := hostile(t, func(conn net.Conn) {
 					const chunks = 60_000
-					_, _ = io.WriteString(conn, version+" 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+strings.Repeat("1\r\na\r\n", chunks)+"0\r\n\r\n")
+					_, _ = io.WriteString(conn, version+" 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+
+						strings.Repeat("1\r\na\r\n", chunks)+"0\r\n\r\n")
 				})
 				out := c.Do(t.Context(), Request{Method: "GET", URL: url, Timeout: 10 * patience})
 				if out.Failure == nil || out.Failure.Kind != job.KindProtocol {

@@ -107,7 +107,8 @@ func TestTrailers_AddNoFields(t *testing.T) {
 	// Fields that frame a message are no trailers.
 	for _, field := range []string{"Content-Length: 9", "Transfer-Encoding: chunked"} {
 		url, conns := scripted(t, func(r turn) bool {
-			r.say("HTTP/1.1 200 OK\r\nTrailer: " + field[:strings.IndexByte(field, ':')] + "\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n" + field + "\r\n\r\n")
+			r.say("HTTP/1.1 200 OK\r\nTrailer: " + field[:strings.IndexByte(field, ':')] +
+				"\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n" + field + "\r\n\r\n")
 			return true
 		})
 		c := newClient(t)

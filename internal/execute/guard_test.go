@@ -125,7 +125,8 @@ func TestGuard_DoesNotDialSpecialAddresses(t *testing.T) {
 		}
 	}
 	// What these mean, if anything, is up to the system's resolver.
-	for _, host := range []string{"127.1", "0x7f000001", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.", "１２７.0.0.1", "a.localhost", "LOCALHOST."} {
+	for _, host := range []string{"127.1", "0x7f000001", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.", "１２７.0.0.1",
+		"a.localhost", "LOCALHOST."} {
 		r := get("https://" + host + ":" + port4)
 		r.Timeout = time.Second
 		out := c.Do(t.Context(), r)

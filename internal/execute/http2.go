@@ -88,7 +88,8 @@ type http2Waiter struct {
 	place *list.Element // while it waits
 }
 
-func newHTTP2Pool(o *openings, open func(context.Context, route) (*targetConn, error), wrap func(*targetConn) (*http.ClientConn, error)) *http2Pool {
+func newHTTP2Pool(o *openings, open func(context.Context, route) (*targetConn, error),
+	wrap func(*targetConn) (*http.ClientConn, error)) *http2Pool {
 	return &http2Pool{open: open, wrap: wrap, openings: o, hosts: map[route]*http2Host{}}
 }
 

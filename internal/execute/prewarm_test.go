@@ -60,7 +60,8 @@ func TestPrewarm_RequestsUseTheConnections(t *testing.T) {
 	var done sync.WaitGroup
 	for range 5 {
 		done.Go(func() {
-			if out := c.Do(t.Context(), Request{Method: "POST", URL: url, Body: []byte("1")}); out.Failure != nil || out.Response.Status != 200 {
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: url, Body: []byte("1")}); out.Failure != nil ||
+				out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
 		})
@@ -123,7 +124,8 @@ func TestPrewarm_AClosedConnectionIsReplaced(t *testing.T) {
 			awaitCount(t, c, &conns, 1)
 			srv.CloseClientConnections()
 			awaitClosed(t, c)
-			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); out.Failure != nil || out.Response.Status != 200 {
+			if out := c.Do(t.Context(), Request{Method: "POST", URL: srv.URL, Body: []byte("1")}); out.Failure != nil ||
+				out.Response.Status != 200 {
 				t.Errorf("the request failed: %+v", out.Failure)
 			}
 			awaitWarm(t, c, 1)
@@ -219,7 +221,8 @@ func TestPrewarm_AccountsDisplaceNoneOfOthers(t *testing.T) {
 		c.Prewarm(Party{Account: account}, url, n, false)
 		eventually(t, func() string {
 			if got := ahead(account); got != want {
-				return "account " + strconv.FormatInt(account, 10) + " has " + strconv.Itoa(got) + " connections, want " + strconv.Itoa(want)
+				return "account " + strconv.FormatInt(account, 10) + " has " + strconv.Itoa(got) + " connections, want " +
+					strconv.Itoa(want)
 			}
 			return ""
 		})

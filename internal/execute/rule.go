@@ -38,7 +38,8 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{prefix: prefix}, nil
 	}
 	name := hostName(text)
-	if name == "" || strings.ContainsAny(name, "/:*[]@") || strings.Contains(name, "..") || name[0] == '.' || !httpguts.ValidHostHeader(name) {
+	if name == "" || strings.ContainsAny(name, "/:*[]@") || strings.Contains(name, "..") || name[0] == '.' ||
+		!httpguts.ValidHostHeader(name) {
 		return Rule{}, errRule
 	}
 	if isNumber(name[strings.LastIndexByte(name, '.')+1:]) {

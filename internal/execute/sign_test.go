@@ -76,7 +76,8 @@ func TestDecodeSecret(t *testing.T) {
 
 func TestSecretDoesNotShow(t *testing.T) {
 	s := Secret("hunter2")
-	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%v %s %#v", s, s, s), fmt.Sprintf("%v", Request{Signing: Signing{Secrets: []Secret{s}}})} {
+	for _, text := range []string{fmt.Sprint(s), fmt.Sprintf("%v %s %#v", s, s, s),
+		fmt.Sprintf("%v", Request{Signing: Signing{Secrets: []Secret{s}}})} {
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "104") {
 			t.Errorf("the secret shows: %s", text)
 		}
@@ -99,12 +100,14 @@ func TestKey_FormsAreThoseOfStandardWebhooks(t *testing.T) {
 	if again, err := DecodeKey(key.Encode()); err != nil || again.Public() != key.Public() {
 		t.Errorf("decoded as %s, %v", again, err)
 	}
-	for _, text := range []string{"", "whsk_", "whpk_" + key.Encode()[5:], key.Encode()[:50], "whsk_" + base64.StdEncoding.EncodeToString(seed)} {
+	for _, text := range []string{"", "whsk_", "whpk_" + key.Encode()[5:], key.Encode()[:50],
+		"whsk_" + base64.StdEncoding.EncodeToString(seed)} {
 		if _, err := DecodeKey(text); err == nil || len(text) > 10 && strings.Contains(err.Error(), text[5:]) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	for _, text := range []string{fmt.Sprint(key), fmt.Sprintf("%v %s %#v %+v", key, key, key, Request{Signing: Signing{Keys: []Key{key}}})} {
+	for _, text := range []string{fmt.Sprint(key),
+		fmt.Sprintf("%v %s %#v %+v", key, key, key, Request{Signing: Signing{Keys: []Key{key}}})} {
 		if strings.Contains(text, "157 97") || strings.Contains(text, key.Encode()[5:20]) {
 			t.Errorf("the key shows: %s", text)
 		}

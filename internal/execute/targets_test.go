@@ -52,11 +52,13 @@ func TestTargets_DenyOverridesAllowAndAllowTheDefaults(t *testing.T) {
 	})
 	t.Run("with private addresses", func(t *testing.T) {
 		wantHosts(t, NewTargets(TargetsConfig{AllowPrivate: true, Deny: deny, Allow: allow}),
-			[]string{"8.8.8.8", "10.1.2.3", "[::ffff:8.8.8.8]", "[64:ff9b::808:808]", "[2002:808:808::1]", "[::8.8.8.8]", "[::ffff:0:8.8.8.8]"},
+			[]string{"8.8.8.8", "10.1.2.3", "[::ffff:8.8.8.8]", "[64:ff9b::808:808]", "[2002:808:808::1]", "[::8.8.8.8]",
+				"[::ffff:0:8.8.8.8]"},
 			[]string{"10.0.0.1", "192.168.1.1", "127.0.0.1", "localhost", "127.1", "[fe80::1%25eth0]", "169.254.169.254", "168.63.129.16"})
 	})
 	t.Run("none", func(t *testing.T) {
-		wantHosts(t, NewTargets(TargetsConfig{}), []string{"168.63.129.16", "10.0.0.1", "[::ffff:8.8.8.8]", "localhost"}, []string{"8.8.8.8"})
+		wantHosts(t, NewTargets(TargetsConfig{}), []string{"168.63.129.16", "10.0.0.1", "[::ffff:8.8.8.8]", "localhost"},
+			[]string{"8.8.8.8"})
 	})
 	t.Run("a zone hides nothing", func(t *testing.T) {
 		targets := NewTargets(TargetsConfig{AllowPrivate: true, Deny: prefixes(t, "fe80::/10")})
@@ -69,7 +71,8 @@ func TestPorts(t *testing.T) {
 		[]string{
 			"example.com:80", "example.com:22", "example.com:1", "example.com:442", "8.8.8.8:1023", "example.com:99999",
 			// Browsers block these.
-			"example.com:1719", "example.com:2049", "example.com:6000", "example.com:6667", "example.com:10080", "[2a00:1450:4001::8a]:6566",
+			"example.com:1719", "example.com:2049", "example.com:6000", "example.com:6667", "example.com:10080",
+			"[2a00:1450:4001::8a]:6566",
 		},
 		[]string{"example.com", "example.com:443", "example.com:1024", "8.8.8.8:8443", "example.com:65535", "example.com:0443"})
 	wantHosts(t, NewTargets(TargetsConfig{Ports: ports(t, "25, 80,6660-6670,6667-6667")}),
@@ -78,7 +81,8 @@ func TestPorts(t *testing.T) {
 	if why := NewTargets(TargetsConfig{}).CheckHost("example.com:25"); why != "must not use port 25; permitted are 443,1024-65535" {
 		t.Errorf("the reason is %q", why)
 	}
-	if why := NewTargets(TargetsConfig{}).CheckHost("example.com:6667"); why != "must not use port 6667; permitted are 443,1024-65535, without those that browsers block" {
+	if why := NewTargets(TargetsConfig{}).CheckHost(
+		"example.com:6667"); why != "must not use port 6667; permitted are 443,1024-65535, without those that browsers block" {
 		t.Errorf("the reason is %q", why)
 	}
 	for _, text := range []string{"", "0", "65536", "443,", "a", "-", "1-", "-1", "9-8", "1-70000", "443;80", "+443", "1-2-3"} {
@@ -90,9 +94,12 @@ func TestPorts(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	for text, want := range map[string]string{
-		"Example.COM.": "example.com", " a.b.example ": "a.b.example", "bücher.example": "xn--bcher-kva.example", "my_host.example": "my_host.example",
-		"192.0.2.1": "192.0.2.1", "192.0.2.77/24": "192.0.2.0/24", "192.0.2.1/32": "192.0.2.1", "[2001:DB8::1]": "2001:db8::1", "2001:db8::1/32": "2001:db8::/32",
-		"::ffff:192.0.2.1": "192.0.2.1", "::ffff:192.0.2.0/120": "192.0.2.0/24", "0.0.0.0/0": "0.0.0.0/0", "com": "com", "１92.0.2.1.example": "192.0.2.1.example",
+		"Example.COM.": "example.com", " a.b.example ": "a.b.example", "bücher.example": "xn--bcher-kva.example",
+		"my_host.example": "my_host.example",
+		"192.0.2.1":       "192.0.2.1", "192.0.2.77/24": "192.0.2.0/24", "192.0.2.1/32": "192.0.2.1", "[2001:DB8::1]": "2001:db8::1",
+		"2001:db8::1/32":   "2001:db8::/32",
+		"::ffff:192.0.2.1": "192.0.2.1", "::ffff:192.0.2.0/120": "192.0.2.0/24", "0.0.0.0/0": "0.0.0.0/0", "com": "com",
+		"１92.0.2.1.example": "192.0.2.1.example",
 	} {
 		rule, err := ParseRule(text)
 		if err != nil || rule.String() != want {
@@ -100,8 +107,10 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", ".", "..", "a..b", ".example.com", "*.example.com", "https://example.com", "example.com/", "example.com:443", "a b", "user@example.com",
-		"192.0.2.0/33", "192.0.2", "0x7f.1", "127.1", "1.2.3.4.5", "fe80::1%eth0", "::ffff:0.0.0.0/95", "[::1", "a\x00b", strings.Repeat("a", 254),
+		"", ".", "..", "a..b", ".example.com", "*.example.com", "https://example.com", "example.com/", "example.com:443", "a b",
+		"user@example.com",
+		"192.0.2.0/33", "192.0.2", "0x7f.1", "127.1", "1.2.3.4.5", "fe80::1%eth0", "::ffff:0.0.0.0/95", "[::1", "a\x00b",
+		strings.Repeat("a", 254),
 	} {
 		if rule, err := ParseRule(text); err == nil {
 			t.Errorf("%q was read as %q", text, rule)
@@ -139,7 +148,8 @@ func TestBlockedTargets(t *testing.T) {
 	targets.blocked.Store(newRuleSet(rules(t, "Evil.example", "192.0.2.7", "9.9.9.0/24", "xn--bcher-kva.example")))
 	wantHosts(t, targets,
 		[]string{
-			"evil.example", "EVIL.example.", "a.b.evil.example:8443", "ｅvil.example", "192.0.2.7", "9.9.9.9", "[::ffff:192.0.2.7]", "bücher.example",
+			"evil.example", "EVIL.example.", "a.b.evil.example:8443", "ｅvil.example", "192.0.2.7", "9.9.9.9", "[::ffff:192.0.2.7]",
+			"bücher.example",
 			"a.BÜCHER.example",
 		},
 		[]string{"notevil.example", "evil.example.com", "example", "192.0.2.8", "9.9.8.9"})

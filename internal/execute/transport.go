@@ -137,7 +137,8 @@ func (c *Client) connect(ctx context.Context, to route) (*targetConn, error) {
 // keep registers a new connection, so that it can be closed when an operator
 // blocks its target.
 func (c *Client) keep(raw net.Conn, host string, to route) *targetConn {
-	kept := &targetConn{Conn: raw, route: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns, used: present()}
+	kept := &targetConn{Conn: raw, route: to, server: host, host: hostName(host), at: raw.RemoteAddr().String(), conns: c.conns,
+		used: present()}
 	kept.stream = kept
 	if tcp, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
 		kept.addr = tcp.AddrPort().Addr().Unmap()

@@ -12,7 +12,8 @@ import (
 
 func TestTheFirst100ProblemsAreListedAndTheRestCounted(t *testing.T) {
 	for n, end := range map[int]string{
-		0: "", 1: "a1 is wrong", 100: "a100 is wrong", 101: "a100 is wrong; and 1 more problem", 250: "a100 is wrong; and 150 more problems",
+		0: "", 1: "a1 is wrong", 100: "a100 is wrong", 101: "a100 is wrong; and 1 more problem",
+		250: "a100 is wrong; and 150 more problems",
 	} {
 		var p fault.Problems
 		for i := range n {
@@ -26,7 +27,8 @@ func TestTheFirst100ProblemsAreListedAndTheRestCounted(t *testing.T) {
 			continue
 		}
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Code != fault.Invalid || len(f.Problems) != min(n, 100) || f.More != max(0, n-100) || p.Len() != n || p.Full() != (n >= 100) {
+		if !errors.As(err, &f) || f.Code != fault.Invalid || len(f.Problems) != min(n, 100) || f.More != max(0, n-100) || p.Len() != n ||
+			p.Full() != (n >= 100) {
 			t.Fatalf("%d problems: %+v", n, f)
 		}
 		if !strings.HasSuffix(f.Message, end) {
@@ -44,7 +46,8 @@ func TestALongDetailIsCutBetweenCharacters(t *testing.T) {
 			}
 		}
 	}
-	if got := fault.ProblemsOf(fault.Refuse([]fault.Problem{{Pointer: "#/a", Detail: strings.Repeat("x", 500)}}))[0].Detail; got != strings.Repeat("x", 500) {
+	if got := fault.ProblemsOf(fault.Refuse([]fault.Problem{{Pointer: "#/a",
+		Detail: strings.Repeat("x", 500)}}))[0].Detail; got != strings.Repeat("x", 500) {
 		t.Errorf("500 bytes became %d", len(got))
 	}
 }

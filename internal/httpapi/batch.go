@@ -39,7 +39,8 @@ func (s *Server) createJobs(c *call) error {
 		results, after = results[:len(results)-1], add([]byte(`,"then":`), last.Job, last.Conflict)
 	}
 	if !atomic {
-		return writeItemsAnd(c, http.StatusOK, results, after, func(b []byte, r *service.BatchResult) []byte { return appendOutcome(b, r, add) })
+		return writeItemsAnd(c, http.StatusOK, results, after,
+			func(b []byte, r *service.BatchResult) []byte { return appendOutcome(b, r, add) })
 	}
 	status := http.StatusOK
 	if then && !thenHeld {
@@ -61,7 +62,8 @@ func (c *call) atomic() (bool, error) {
 		q.Refuse("atomic", "must be true or false")
 	}
 	if c.r.Header.Get("Idempotency-Key") != "" {
-		return false, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "can't have its keys in the header Idempotency-Key; give each item its idempotency_key"}})
+		return false, fault.Refuse([]fault.Problem{{Pointer: "#",
+			Detail: "can't have its keys in the header Idempotency-Key; give each item its idempotency_key"}})
 	}
 	return !given || text == "true", fault.Refuse(q.Problems)
 }
@@ -74,7 +76,8 @@ func (s *Server) readBatch(c *call, atomic bool) (b *service.Batch, hasThen bool
 	case mediaType == ndjson:
 		split = splitLines
 	case mediaType != "" && !job.IsJSON(mediaType):
-		return nil, false, fault.New(fault.UnsupportedMedia, "send the batch as application/json, an array, or as "+ndjson+", with that Content-Type")
+		return nil, false, fault.New(fault.UnsupportedMedia, "send the batch as application/json, an array, or as "+ndjson+
+			", with that Content-Type")
 	}
 	text, err := c.readAll(maxBatchBody)
 	if err != nil {

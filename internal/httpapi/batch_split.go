@@ -71,7 +71,8 @@ func splitArray(text []byte, most int) ([]part, error) {
 		case rest[0] == ']':
 			more = false
 		default:
-			return nil, fault.New(fault.Unreadable, "the body is not readable JSON: there must be a comma or a bracket after item "+strconv.Itoa(len(parts)))
+			return nil, fault.New(fault.Unreadable, "the body is not readable JSON: there must be a comma or a bracket after item "+
+				strconv.Itoa(len(parts)))
 		}
 	}
 	if rest = bytes.TrimLeft(rest[1:], jsonSpace); len(rest) > 0 {

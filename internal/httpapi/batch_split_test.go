@@ -34,8 +34,10 @@ func TestSplitLines_SkipsBlankLinesAndNamesTheOthers(t *testing.T) {
 
 func TestSplit_RefusesWhatIsNoBatch(t *testing.T) {
 	for text, want := range map[string]fault.Code{
-		"": fault.Unreadable, "  ": fault.Unreadable, "[": fault.Unreadable, "[1": fault.Unreadable, "[1,": fault.Unreadable, "[1 2]": fault.Unreadable,
-		"[1] x": fault.Unreadable, "[1]]": fault.Unreadable, "{": fault.Unreadable, "[]": fault.Invalid, "{}": fault.Invalid, "null": fault.Invalid,
+		"": fault.Unreadable, "  ": fault.Unreadable, "[": fault.Unreadable, "[1": fault.Unreadable, "[1,": fault.Unreadable,
+		"[1 2]": fault.Unreadable,
+		"[1] x": fault.Unreadable, "[1]]": fault.Unreadable, "{": fault.Unreadable, "[]": fault.Invalid, "{}": fault.Invalid,
+		"null":      fault.Invalid,
 		"[1,2,3,4]": fault.TooLarge, `["a`: fault.Unreadable,
 	} {
 		parts, err := splitArray([]byte(text), 3)
@@ -58,7 +60,8 @@ func TestSplit_RefusesWhatIsNoBatch(t *testing.T) {
 // FuzzSplitArray verifies that an array is accepted exactly if it is JSON, and then
 // has the elements that encoding/json finds.
 func FuzzSplitArray(f *testing.F) {
-	for _, seed := range []string{`[]`, `[1,2]`, `[{"a":[1,"]"]},"\"",null]`, `[1,]`, `[,]`, `[{]}`, ` [ 1 , 2 ] `, `[1]x`, `["a"`, `[[[]]]`} {
+	for _, seed := range []string{`[]`, `[1,2]`, `[{"a":[1,"]"]},"\"",null]`, `[1,]`, `[,]`, `[{]}`, ` [ 1 , 2 ] `, `[1]x`, `["a"`,
+		`[[[]]]`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -109,8 +112,10 @@ func FuzzSplitLines(f *testing.F) {
 
 func TestPrefersMinimal_ReadsTheFirstReturn(t *testing.T) {
 	for values, want := range map[string]bool{
-		"return=minimal": true, "Return = Minimal": true, `return="minimal"`: true, "wait=5, return=minimal": true, "return=minimal; x=1": true,
-		"": false, "return=representation": false, "return=representation, return=minimal": false, "minimal": false, "return": false,
+		"return=minimal": true, "Return = Minimal": true, `return="minimal"`: true, "wait=5, return=minimal": true,
+		"return=minimal; x=1": true,
+		"":                    false, "return=representation": false, "return=representation, return=minimal": false, "minimal": false,
+		"return": false,
 	} {
 		if got := prefersMinimal([]string{values}); got != want {
 			t.Errorf("Prefer: %s is minimal: %v", values, got)

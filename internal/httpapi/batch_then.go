@@ -43,7 +43,8 @@ func splitThen(text []byte, most int) (parts []part, then *service.BatchItem, er
 		problems.Add(fault.Problem{Pointer: "#/jobs", Detail: "must be an array of at least one job"})
 	}
 	if then == nil && problems.Len() == 0 {
-		problems.Add(fault.Problem{Pointer: "#/then", Detail: "is required, an object with the fields of a job; send the array of jobs itself for a batch without it"})
+		problems.Add(fault.Problem{Pointer: "#/then",
+			Detail: "is required, an object with the fields of a job; send the array of jobs itself for a batch without it"})
 	}
 	if err := problems.Err(); err != nil {
 		return nil, nil, err

@@ -57,7 +57,8 @@ func (c *call) readBodyUpTo(most int64) (rawjson.Value, error) {
 	}
 	defer leave()
 	if isForm && isJSONText(text) {
-		return nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
+		return nil, fault.Refuse([]fault.Problem{{Pointer: "#",
+			Detail: "looks like JSON sent as a form; send it with Content-Type: application/json"}})
 	}
 	if isForm {
 		value, err := job.ReadForm(string(text))
@@ -120,7 +121,8 @@ func (c *call) bodyType() (isForm bool, err error) {
 	case job.IsJSON(mediaType):
 		return false, nil
 	}
-	return false, fault.New(fault.UnsupportedMedia, "send the body as application/json or application/x-www-form-urlencoded, with that Content-Type")
+	return false, fault.New(fault.UnsupportedMedia,
+		"send the body as application/json or application/x-www-form-urlencoded, with that Content-Type")
 }
 
 // mediaType returns the media type of the body: "" if none is given.

@@ -47,7 +47,8 @@ func (c *call) appendJobDetails(b []byte, d *service.JobDetails) []byte {
 	}
 	b = strconv.AppendInt(append(b, `,"deliveries":{"pending":`...), int64(d.Pending), 10)
 	b = strconv.AppendInt(append(b, `,"failed":`...), int64(d.Failed), 10)
-	b = appendEach(append(b, `},"children":`...), d.Children, func(b []byte, number int64) []byte { return strconv.AppendInt(b, number, 10) })
+	b = appendEach(append(b, `},"children":`...), d.Children,
+		func(b []byte, number int64) []byte { return strconv.AppendInt(b, number, 10) })
 	b = append(b, `,"parent":`...)
 	if d.Job.Parent == 0 {
 		return append(b, `null}`...)

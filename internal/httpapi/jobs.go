@@ -13,14 +13,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-var jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id", "id"}
+var jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id",
+	"id"}
 
 func (s *Server) createJob(c *call) error {
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	created, err := s.Service.CreateAll(c.r.Context(), c.owner, body, headerKey(c.r.Header), func(jobs int) error { return s.charge(c, 1, jobs) })
+	created, err := s.Service.CreateAll(c.r.Context(), c.owner, body, headerKey(c.r.Header),
+		func(jobs int) error { return s.charge(c, 1, jobs) })
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,8 @@ func (s *Server) exportLogs(c *call) error {
 		return err
 	}
 	return edge.WriteLogs(c, c.r, func(part func([]*job.Log) error) error {
-		return s.Service.Export(c.r.Context(), c.owner, schedule, selection, func(logs []*job.Log) error { return part(c.maskedLogs(logs)) })
+		return s.Service.Export(c.r.Context(), c.owner, schedule, selection,
+			func(logs []*job.Log) error { return part(c.maskedLogs(logs)) })
 	})
 }
 

@@ -76,7 +76,8 @@ func (c *call) readMember(known ...string) (fields map[string]string, err error)
 	}
 	for _, m := range rawjson.Members(body) {
 		if unknown[m.Name] {
-			problems.Add(fault.Problem{Pointer: job.Pointer(m.Name), Detail: "is not a known field; the known ones are " + strings.Join(known, " and ")})
+			problems.Add(fault.Problem{Pointer: job.Pointer(m.Name),
+				Detail: "is not a known field; the known ones are " + strings.Join(known, " and ")})
 			delete(unknown, m.Name)
 		}
 	}

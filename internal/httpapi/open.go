@@ -98,7 +98,8 @@ func (s *Server) openAPI(c *call) error { return c.writeJSON(http.StatusOK, api.
 // docs responds with a page of the documentation.
 func (s *Server) docs(c *call) error {
 	if !s.site.Serve(c, c.r) {
-		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path", Message: "there is no such page; GET " + docsite.Prefix + "/guides lists them all"}
+		return &fault.Error{Code: fault.NotFound, Reason: "unknown_path",
+			Message: "there is no such page; GET " + docsite.Prefix + "/guides lists them all"}
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ var wholeLists = map[string]bool{"GET /api/account/keys": true}
 func refuseMisspelt(route route, method string, address *url.URL) error {
 	known := parameters[method+" "+route.path]
 	if wholeLists[method+" "+route.path] && address.Query().Has("page") {
-		return fault.Refuse([]fault.Problem{{Parameter: "page", Detail: "is not a parameter: this list comes whole; longer ones are read by limit with offset, or with the cursor of the Link header"}})
+		return fault.Refuse([]fault.Problem{{Parameter: "page",
+			Detail: "is not a parameter: this list comes whole; longer ones are read by limit with offset, or with the cursor of the Link header"}})
 	}
 	if len(known) == 0 || address.RawQuery == "" {
 		return nil
@@ -49,13 +50,16 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 		}
 		plain := bracketless(name)
 		if plain == "page" && slices.Contains(known, "limit") {
-			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " + strings.Join(known, ", ")})
+			problems.Add(fault.Problem{Parameter: name,
+				Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " +
+					strings.Join(known, ", ")})
 		} else if slices.Contains(known, plain) {
 			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
 		} else if meant, ok := job.Misspelt(plain, known); ok {
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
 		} else if elsewhere[plainName(name)] {
-			problems.Add(fault.Problem{Parameter: plainName(name), Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
+			problems.Add(fault.Problem{Parameter: plainName(name),
+				Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
 		}
 	}
 	return problems.Err()

@@ -29,7 +29,8 @@ func TestProblem_LogsNoErrorForAClientThatIsGone(t *testing.T) {
 	}
 	leave()
 	log.Reset()
-	if c, w := answer(); c.status != edge.StatusClientClosedRequest || w.Code != 503 || w.Header().Get("Retry-After") == "" || log.Len() > 0 {
+	if c, w := answer(); c.status != edge.StatusClientClosedRequest || w.Code != 503 || w.Header().Get("Retry-After") == "" ||
+		log.Len() > 0 {
 		t.Errorf("to a client that left: %d, counted as %d, logged as %s", w.Code, c.status, &log)
 	}
 }

@@ -38,7 +38,8 @@ func TestReadOrder(t *testing.T) {
 		}
 	}
 	for _, query := range []string{
-		"order_by=", "order_by=nope", "order_by=id,sideways", "order_by=id,asc,id", "order_by=id&order_by[]=asc", "order_by[1]=asc", "order_by[0]=id&order_by[0]=id",
+		"order_by=", "order_by=nope", "order_by=id,sideways", "order_by=id,asc,id", "order_by=id&order_by[]=asc", "order_by[1]=asc",
+		"order_by[0]=id&order_by[0]=id",
 		`order_by=["id"`, `order_by=[]`, `order_by=["id",1]`, `order_by={"id":1}`, "order_by[]=", "order_by=ID",
 	} {
 		if got, why := readOrder(values(t, query), jobOrders); why == "" {
@@ -48,7 +49,8 @@ func TestReadOrder(t *testing.T) {
 }
 
 func FuzzReadOrder(f *testing.F) {
-	for _, s := range []string{"order_by=id,asc", `order_by=["id","desc"]`, "order_by[]=a&order_by[]=b", "order_by[0]=id&order_by[1]=asc", "order_by=%5B1"} {
+	for _, s := range []string{"order_by=id,asc", `order_by=["id","desc"]`, "order_by[]=a&order_by[]=b", "order_by[0]=id&order_by[1]=asc",
+		"order_by=%5B1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -109,7 +111,8 @@ func FuzzOpenCursor(f *testing.F) {
 }
 
 func TestHeaderKey(t *testing.T) {
-	for given, want := range map[string]string{"plain": "plain", `"quo ted"`: "quo ted", `"a\"b\\c"`: `a"b\c`, `"`: `"`, "": "", `"open`: `"open`} {
+	for given, want := range map[string]string{"plain": "plain", `"quo ted"`: "quo ted", `"a\"b\\c"`: `a"b\c`, `"`: `"`, "": "",
+		`"open`: `"open`} {
 		if got := headerKey(http.Header{"Idempotency-Key": {given}}); got == nil || *got != want {
 			t.Errorf("headerKey(%q) = %v, want %q", given, got, want)
 		}
@@ -120,8 +123,10 @@ func TestHeaderKey(t *testing.T) {
 }
 
 func TestParseJobID(t *testing.T) {
-	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false, "01": false, "+1": false,
-		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true, "00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
+	for text, ok := range map[string]bool{"1": true, "9223372036854775807": true, someone.ID.String(): true, "0": false, "-1": false,
+		"01": false, "+1": false,
+		"9223372036854775808": false, "": false, "1.0": false, strings.ToUpper(someone.ID.String()): true,
+		"00000000-0000-0000-0000-000000000000": false, "{" + someone.ID.String() + "}": false} {
 		if _, got := job.ParseRef(text); got != ok {
 			t.Errorf("job.ParseRef(%q) = %v, want %v", text, got, ok)
 		}
@@ -129,7 +134,8 @@ func TestParseJobID(t *testing.T) {
 }
 
 func TestLimit_AcceptsWholeNumbersInRange(t *testing.T) {
-	for text, ok := range map[string]bool{"1": true, "100": true, "007": true, "0": false, "101": false, "": false, "-1": false, "+1": false, "1.5": false, "1e1": false, "0x1": false, " 1": false, "99999999999999999999": false} {
+	for text, ok := range map[string]bool{"1": true, "100": true, "007": true, "0": false, "101": false, "": false, "-1": false,
+		"+1": false, "1.5": false, "1e1": false, "0x1": false, " 1": false, "99999999999999999999": false} {
 		q := &query{job.Parameters{Values: url.Values{"limit": {text}}}}
 		q.whole("limit", 1, 100, 10)
 		if got := len(q.Problems) == 0; got != ok {

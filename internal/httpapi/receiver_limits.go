@@ -49,7 +49,8 @@ func (s *Server) getLimit(c *call) error {
 			return append(b, `,"first":null}`...)
 		}
 		b = strconv.AppendInt(append(b, `,"first":{"job_id":`...), use.First, 10)
-		b = appendEach(append(b, `,"waiting_for":`...), use.WaitingFor, func(b []byte, key string) []byte { return rawjson.AppendText(b, key) })
+		b = appendEach(append(b, `,"waiting_for":`...), use.WaitingFor,
+			func(b []byte, key string) []byte { return rawjson.AppendText(b, key) })
 		return append(b, `}}`...)
 	})
 }

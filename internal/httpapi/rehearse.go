@@ -43,7 +43,8 @@ func (s *Server) rehearse(c *call) error {
 }
 
 // rehearseChange responds with how a change of a schedule would change its runs.
-func (s *Server) rehearseChange(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value, service.Match) (*rehearse.Comparison, error)) error {
+func (s *Server) rehearseChange(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value, service.Match) (*rehearse.Comparison,
+	error)) error {
 	id, err := s.scheduleID(c)
 	if err != nil {
 		return err

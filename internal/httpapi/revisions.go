@@ -38,7 +38,8 @@ func (c *call) untagged(thing string) (service.Match, error) {
 		return m, fault.New(fault.Stale, "a "+thing+" has no ETag, so If-Match can't match; nothing was changed, leave it out")
 	}
 	if m.Any && m.None {
-		return m, fault.New(fault.Stale, "If-Match requires that there is a "+thing+", If-None-Match that there is none; nothing was changed, send one of them")
+		return m, fault.New(fault.Stale, "If-Match requires that there is a "+thing+
+			", If-None-Match that there is none; nothing was changed, send one of them")
 	}
 	return m, nil
 }

@@ -102,7 +102,8 @@ func (s *Server) enableSchedule(c *call) error {
 
 func (s *Server) muteSchedule(c *call) error {
 	var muted *job.Mute
-	_, err := s.schedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (_ *job.Schedule, err error) {
+	_, err := s.schedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (_ *job.Schedule,
+		err error) {
 		muted, err = s.Service.Mute(ctx, owner, id, body, conditions(c.r.Header))
 		return nil, err
 	}))
@@ -122,7 +123,8 @@ func (s *Server) patchSchedule(c *call) error {
 	if c.prefersRehearsal() {
 		return s.rehearseChange(c, s.Service.RehearseEdit)
 	}
-	return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+	return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule,
+		error) {
 		return s.Service.EditSchedule(ctx, owner, id, body, conditions(c.r.Header))
 	}))
 }
@@ -134,7 +136,8 @@ func (s *Server) putSchedule(c *call) error {
 		return s.rehearseChange(c, s.Service.RehearseReplace)
 	}
 	if !isKey {
-		return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+		return s.withSchedule(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule,
+			error) {
 			return s.Service.ReplaceSchedule(ctx, owner, id, body, conditions(c.r.Header))
 		}))
 	}
@@ -180,7 +183,8 @@ func (s *Server) putState(c *call) error {
 	if err != nil {
 		return err
 	}
-	return s.writeState(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule, error) {
+	return s.writeState(c, s.withBody(c, func(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value) (*job.Schedule,
+		error) {
 		return s.Service.SetState(ctx, owner, id, body, match)
 	}))
 }
@@ -196,7 +200,8 @@ func (s *Server) writeState(c *call, do func(context.Context, job.Owner, uuid.UU
 
 // withBody reads the call's body for a change of a schedule. It reports an
 // unknown schedule before problems of the body.
-func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value) (*job.Schedule, error)) func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error) {
+func (s *Server) withBody(c *call, do func(context.Context, job.Owner, uuid.UUID, rawjson.Value) (*job.Schedule,
+	error)) func(context.Context, job.Owner, uuid.UUID) (*job.Schedule, error) {
 	return func(ctx context.Context, owner job.Owner, id uuid.UUID) (*job.Schedule, error) {
 		if _, err := s.Service.Schedule(ctx, owner, id); err != nil {
 			return nil, err

@@ -97,16 +97,19 @@ var routes = []route{
 	{"/api/jobs/{job_id}/rerun", forJobs, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/api/jobs/{job_id}/cancel", forJobs, map[string]handler{"POST": (*Server).cancelJob}},
 	{"/api/schedules", forJobs, map[string]handler{"GET": (*Server).listSchedules}},
-	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "PATCH": (*Server).patchSchedule, "PUT": (*Server).putSchedule, "DELETE": (*Server).deleteSchedule}},
+	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "PATCH": (*Server).patchSchedule,
+		"PUT": (*Server).putSchedule, "DELETE": (*Server).deleteSchedule}},
 	{"/api/schedules/{schedule_id}/details", forJobs, map[string]handler{"GET": (*Server).scheduleDetails}},
 	{"/api/schedules/{schedule_id}/revisions", forJobs, map[string]handler{"GET": (*Server).scheduleRevisions}},
 	{"/api/schedules/{schedule_id}/run", forJobs, map[string]handler{"POST": (*Server).runSchedule}},
-	{"/api/schedules/{schedule_id}/state", forJobs, map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
+	{"/api/schedules/{schedule_id}/state", forJobs,
+		map[string]handler{"GET": (*Server).getState, "PUT": (*Server).putState, "DELETE": (*Server).deleteState}},
 	{"/api/schedules/{schedule_id}/disable", forJobs, map[string]handler{"POST": (*Server).disableSchedule}},
 	{"/api/schedules/{schedule_id}/enable", forJobs, map[string]handler{"POST": (*Server).enableSchedule}},
 	{"/api/schedules/{schedule_id}/mute", forJobs, map[string]handler{"PUT": (*Server).muteSchedule, "DELETE": (*Server).unmuteSchedule}},
 	{"/api/operations", forJobs, map[string]handler{"GET": own((*Server).listOperations), "POST": own((*Server).startOperation)}},
-	{"/api/operations/{operation_id}", forJobs, map[string]handler{"GET": own((*Server).getOperation), "DELETE": own((*Server).stopOperation)}},
+	{"/api/operations/{operation_id}", forJobs, map[string]handler{"GET": own((*Server).getOperation),
+		"DELETE": own((*Server).stopOperation)}},
 	{"/api/apply", forJobs, map[string]handler{"POST": own((*Server).apply)}},
 	{"/api/export", forJobs, map[string]handler{"GET": (*Server).exportSchedules}},
 	{"/api/events", forJobs, map[string]handler{"GET": (*Server).followEvents}},
@@ -115,7 +118,8 @@ var routes = []route{
 	{"/api/logs/export", forJobs, map[string]handler{"GET": (*Server).exportLogs}},
 	{"/api/logs/{log_id}", forJobs, map[string]handler{"GET": (*Server).getLog}},
 	{"/api/alerts", forJobs, map[string]handler{"GET": own((*Server).listAlerts)}},
-	{"/api/alerts/{name}", forJobs, map[string]handler{"GET": own((*Server).getAlert), "PUT": own((*Server).putAlert), "DELETE": own((*Server).deleteAlert)}},
+	{"/api/alerts/{name}", forJobs, map[string]handler{"GET": own((*Server).getAlert), "PUT": own((*Server).putAlert),
+		"DELETE": own((*Server).deleteAlert)}},
 	{"/api/alerts/{name}/test", forJobs, map[string]handler{"POST": own((*Server).testAlert)}},
 	{"/api/account", forAdmins, map[string]handler{"GET": own((*Server).getAccount)}},
 	{"/api/account/keys", forAdmins, map[string]handler{"GET": own((*Server).listKeys), "POST": own((*Server).createKey)}},
@@ -123,7 +127,8 @@ var routes = []route{
 	{"/api/account/signing-secrets", forAdmins, map[string]handler{"GET": own((*Server).listSecrets)}},
 	{"/api/account/signing-secrets/rotate", forAdmins, map[string]handler{"POST": own((*Server).rotateSecret)}},
 	{"/api/account/members", forAdmins, map[string]handler{"GET": own((*Server).listMembers), "POST": own((*Server).inviteMember)}},
-	{"/api/account/members/{member_id}", forAdmins, map[string]handler{"PATCH": own((*Server).changeMember), "DELETE": own((*Server).removeMember)}},
+	{"/api/account/members/{member_id}", forAdmins,
+		map[string]handler{"PATCH": own((*Server).changeMember), "DELETE": own((*Server).removeMember)}},
 	{"/api/account/audit", forAdmins, map[string]handler{"GET": own((*Server).listAudit)}},
 	{"/api/secrets", forAdmins, map[string]handler{"GET": own((*Server).listHeaderSecrets)}},
 	{"/api/secrets/{name}", forAdmins, map[string]handler{
@@ -194,7 +199,8 @@ var (
 
 // New returns a Server.
 func New(config Config) *Server {
-	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), site: docsite.New(), reports: quota.NewMeter[job.TokenHash](time.Now())}
+	s := &Server{Config: config, mux: http.NewServeMux(), parsing: newParsing(), site: docsite.New(),
+		reports: quota.NewMeter[job.TokenHash](time.Now())}
 	s.Metrics.Expect("refused")
 	for _, r := range routes {
 		s.Metrics.Expect(r.path)
@@ -289,7 +295,8 @@ func (s *Server) answer(path string, handle func(*call) error, fail func(c *call
 				s.Metrics.Took(path, c.status, time.Since(start))
 			}
 			c.span.EndCall(c.status)
-			s.Log.Debug("call", "request", id, "method", r.Method, "route", path, "status", c.status, "client", edge.ClientAddr(r), "duration", time.Since(start))
+			s.Log.Debug("call", "request", id, "method", r.Method, "route", path, "status", c.status, "client", edge.ClientAddr(r),
+				"duration", time.Since(start))
 			if cut { // only a closed connection shows the client that the response is incomplete
 				panic(http.ErrAbortHandler)
 			}
@@ -327,7 +334,8 @@ func (s *Server) dispatch(route route, c *call) error {
 			return err
 		}
 		c.Header().Set("Allow", edge.Allow(maps.Keys(route.methods)))
-		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+edge.Allow(maps.Keys(route.methods)))
+		return fault.New(fault.MethodNotAllowed, "this path does not support "+c.r.Method+"; it supports "+
+			edge.Allow(maps.Keys(route.methods)))
 	}
 	if err := s.admit(route, method, c); err != nil {
 		return err

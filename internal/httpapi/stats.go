@@ -19,7 +19,8 @@ func (s *Server) getStats(c *call) error {
 	if values := c.r.URL.Query(); values.Has("minutes") {
 		n, err := strconv.Atoi(values.Get("minutes"))
 		if err != nil || n < 1 || n > stats.MaxMinutes {
-			return fault.Refuse([]fault.Problem{{Parameter: "minutes", Detail: fmt.Sprintf("must be a whole number from 1 to %d", stats.MaxMinutes)}})
+			return fault.Refuse([]fault.Problem{{Parameter: "minutes",
+				Detail: fmt.Sprintf("must be a whole number from 1 to %d", stats.MaxMinutes)}})
 		}
 		minutes = n
 	}

@@ -52,7 +52,8 @@ func AWS(text []byte, o Options) ([]crontab.Entry, error) {
 			entries = append(entries, refused(line, s.Name, err))
 			continue
 		}
-		entries = append(entries, crontab.Entry{Line: line, Text: s.Name, Schedule: rawjson.Object(f), Zone: s.zone(), Method: "POST", URL: url})
+		entries = append(entries, crontab.Entry{Line: line, Text: s.Name, Schedule: rawjson.Object(f), Zone: s.zone(), Method: "POST",
+			URL: url})
 	}
 	return entries, nil
 }

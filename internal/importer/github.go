@@ -77,7 +77,8 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 		f.raw("headers", `{"authorization":"Bearer {{secret.github}}","accept":"application/vnd.github+json"}`)
 		f.raw("body", string(rawjson.Object([]rawjson.Member{{Name: "ref", Value: rawjson.Quote(ref)}})))
 		f.raw("metadata", "false")
-		entries = append(entries, crontab.Entry{Line: line, Text: s.Cron, Schedule: rawjson.Object(f), Zone: zone, Method: "POST", URL: url})
+		entries = append(entries, crontab.Entry{Line: line, Text: s.Cron, Schedule: rawjson.Object(f), Zone: zone, Method: "POST",
+			URL: url})
 	}
 	return entries, nil
 }

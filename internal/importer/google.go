@@ -43,7 +43,8 @@ func Google(text []byte, _ Options) ([]crontab.Entry, error) {
 			entries = append(entries, refused(line, name, err))
 			continue
 		}
-		entries = append(entries, crontab.Entry{Line: line, Text: name, Schedule: rawjson.Object(f), Zone: j.zone(), Method: j.method(), URL: j.HTTPTarget.URI})
+		entries = append(entries, crontab.Entry{Line: line, Text: name, Schedule: rawjson.Object(f), Zone: j.zone(), Method: j.method(),
+			URL: j.HTTPTarget.URI})
 	}
 	return entries, nil
 }

@@ -63,25 +63,31 @@ func TestVercel(t *testing.T) {
 
 func TestKubernetes(t *testing.T) {
 	job := func(name, spec, container string) string {
-		return "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: " + name + "\nspec:\n  " + spec + "\n  jobTemplate:\n    spec:\n      template:\n        spec:\n          containers:\n          - " + container + "\n"
+		return "apiVersion: batch/v1\nkind: CronJob\nmetadata:\n  name: " + name + "\nspec:\n  " + spec +
+			"\n  jobTemplate:\n    spec:\n      template:\n        spec:\n          containers:\n          - " + container + "\n"
 	}
-	text := job("a", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin", `{command: [sh, -c, "curl -fsS -X POST https://example.com/a"]}`) + "---\n" +
-		job("b", "schedule: '@hourly'", `{command: [curl], args: ["https://example.com/$(WHAT)"], env: [{name: WHAT, value: b}]}`) + "---\n" +
+	text := job("a", "schedule: '30 2 * * *'\n  timeZone: Europe/Berlin",
+		`{command: [sh, -c, "curl -fsS -X POST https://example.com/a"]}`) + "---\n" +
+		job("b", "schedule: '@hourly'", `{command: [curl], args: ["https://example.com/$(WHAT)"], env: [{name: WHAT, value: b}]}`) +
+		"---\n" +
 		job("c", "schedule: '*/5 * * * *'", `{command: [python, main.py]}`) + "---\n" +
 		job("d", "schedule: '0 0 */2 * MON'", `{command: [curl, "https://example.com/"]}`) + "---\n" +
 		job("e", "schedule: '@every 1h'", `{command: [curl, "https://example.com/"]}`) + "---\n" +
 		job("f", "schedule: '0 0 * * *'\n  suspend: true", `{command: [curl, "https://example.com/"]}`)
 	check(t, "kubernetes", text, Options{Zone: "UTC"}, "|||| 30 2 * * * Europe/Berlin POST https://example.com/a",
-		strings.Repeat("|", 18)+" @hourly UTC GET https://example.com/b", strings.Repeat("|", 31)+" ! runs python", strings.Repeat("|", 44)+" ! restricts the day",
+		strings.Repeat("|", 18)+" @hourly UTC GET https://example.com/b", strings.Repeat("|", 31)+" ! runs python",
+		strings.Repeat("|", 44)+" ! restricts the day",
 		strings.Repeat("|", 57)+" ! has the time", strings.Repeat("|", 70)+" ! is suspended")
-	check(t, "kubernetes", job("b", "schedule: '@hourly'", `{command: [curl, "https://example.com/"]}`), Options{}, "|||| ! has no timeZone")
+	check(t, "kubernetes", job("b", "schedule: '@hourly'", `{command: [curl, "https://example.com/"]}`), Options{},
+		"|||| ! has no timeZone")
 }
 
 func TestGitHub(t *testing.T) {
 	o := Options{Repository: "acme/app/nightly.yml"}
 	check(t, "github", "on:\n  workflow_dispatch: {}\n  schedule:\n    - cron: '30 5 * * 1,3'\n", o,
 		"|||| 30 5 * * 1,3 UTC POST https://api.github.com/repos/acme/app/actions/workflows/nightly.yml/dispatches")
-	check(t, "github", "on:\n  schedule:\n    - cron: '30 5 * * 1,3'\n", o, "||| ! belongs to a workflow without the trigger workflow_dispatch")
+	check(t, "github", "on:\n  schedule:\n    - cron: '30 5 * * 1,3'\n", o,
+		"||| ! belongs to a workflow without the trigger workflow_dispatch")
 	check(t, "github", "on: push\n", o)
 }
 
@@ -92,7 +98,8 @@ func TestGoogle(t *testing.T) {
 {"name":"projects/p/locations/l/jobs/c","schedule":"0 9 * * 1","pubsubTarget":{}},
 {"name":"projects/p/locations/l/jobs/d","schedule":"0 9 * * 1","httpTarget":{"uri":"https://example.com/d","oidcToken":{}}},
 {"name":"projects/p/locations/l/jobs/e","schedule":"0 9 * * 1","state":"PAUSED","httpTarget":{"uri":"https://example.com/e"}}]`, Options{},
-		"|| 0 9 * * 1 America/New_York PUT https://example.com/a", "||| ! has the time", "|||| ! has no HTTP target", "||||| ! sends a token", "|||||| ! is paused")
+		"|| 0 9 * * 1 America/New_York PUT https://example.com/a", "||| ! has the time", "|||| ! has no HTTP target",
+		"||||| ! sends a token", "|||||| ! is paused")
 }
 
 func TestAWS(t *testing.T) {
@@ -103,8 +110,10 @@ func TestAWS(t *testing.T) {
 {"Name":"c","ScheduleExpression":"cron(15 10 ? * 6L 2027)",`+target+`},
 {"Name":"d","ScheduleExpression":"cron(15 10 ? * 6L *)",`+target+`},
 {"Name":"e","ScheduleExpression":"at(2027-02-01T00:00:00)",`+target+`},
-{"Name":"f","ScheduleExpression":"rate(1 hour)","Target":{"Arn":"arn:y"}}]`, Options{Targets: map[string]string{"arn:x": "https://example.com/x"}},
-		"|| 0 9 * * 1-5 Europe/Berlin POST https://example.com/x", `||| [5,"minute"] from 2027-01-10T12:03:30Z UTC POST`, "|||| ! is restricted to the years 2027",
+{"Name":"f","ScheduleExpression":"rate(1 hour)","Target":{"Arn":"arn:y"}}]`,
+		Options{Targets: map[string]string{"arn:x": "https://example.com/x"}},
+		"|| 0 9 * * 1-5 Europe/Berlin POST https://example.com/x", `||| [5,"minute"] from 2027-01-10T12:03:30Z UTC POST`,
+		"|||| ! is restricted to the years 2027",
 		"||||| 15 10 * * 5L UTC POST", "|||||| ! has the time at(", "||||||| ! has the target arn:y")
 }
 
@@ -113,8 +122,9 @@ func TestSystemd(t *testing.T) {
 	check(t, "systemd", text, Options{Zone: "Europe/Berlin"}, "||| 5 9 * * MON-FRI Europe/Berlin GET https://example.com/a")
 	check(t, "systemd", text, Options{}, "||| ! has no time zone")
 	for calendar, want := range map[string]string{
-		"daily": "0 0 * * *", "weekly": "0 0 * * 1", "*-*-* 04:00:00": "0 4 * * *", "*:0/15": "0/15 * * * *", "*-*-01 00:30": "30 0 1 * *", "Sat,Sun 08..10:00": "0 8-10 * * SAT,SUN",
-		"hourly UTC": "0 * * * *", "Thursday 12:00 Europe/Rome": "0 12 * * THU", "*-03,09-15 06:00:00": "0 6 15 3,9 *",
+		"daily": "0 0 * * *", "weekly": "0 0 * * 1", "*-*-* 04:00:00": "0 4 * * *", "*:0/15": "0/15 * * * *", "*-*-01 00:30": "30 0 1 * *",
+		"Sat,Sun 08..10:00": "0 8-10 * * SAT,SUN",
+		"hourly UTC":        "0 * * * *", "Thursday 12:00 Europe/Rome": "0 12 * * THU", "*-03,09-15 06:00:00": "0 6 15 3,9 *",
 		"2027-*-* 00:00": "", "*:*:10": "", "Mon *-*-01 00:00": "", "*-02~03 00:00": "",
 	} {
 		if got, _, err := cronOfCalendar(calendar); got != want || (err == nil) != (want != "") {
@@ -129,7 +139,8 @@ func FuzzImporters(f *testing.F) {
 	f.Add("kind: CronJob\nspec: {schedule: '* * * * *'}")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, i := range Importers {
-			entries, err := i.Parse([]byte(text), Options{Zone: "UTC", BaseURL: "https://e.com", Repository: "a/b/c.yml", Now: now, Targets: map[string]string{"a": "https://e.com"}})
+			entries, err := i.Parse([]byte(text), Options{Zone: "UTC", BaseURL: "https://e.com", Repository: "a/b/c.yml", Now: now,
+				Targets: map[string]string{"a": "https://e.com"}})
 			for _, e := range entries {
 				if err != nil || (e.Schedule == nil) == (e.Err == nil) {
 					t.Fatalf("%s: %v, %+v", i.Name, err, e)

@@ -110,7 +110,8 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 		return e, err
 	}
 	if d := j.Spec.StartingDeadlineSeconds; d != nil {
-		e.Schedule = rawjson.Object(append(rawjson.Members(e.Schedule), rawjson.Member{Name: "expires_in", Value: rawjson.Value(strconv.FormatInt(*d, 10))}))
+		e.Schedule = rawjson.Object(append(rawjson.Members(e.Schedule),
+			rawjson.Member{Name: "expires_in", Value: rawjson.Value(strconv.FormatInt(*d, 10))}))
 	}
 	return e, nil
 }

@@ -13,7 +13,8 @@ func qstashSaid(i *QStashItem) string {
 	}
 	for _, c := range i.Calls {
 		text += " " + c.Method + " " + c.Path + string(c.Body)
-		for _, name := range []string{"Upstash-Cron", "Upstash-Retries", "Upstash-Flow-Control-Value", "Upstash-Label", "Upstash-Forward-X-A", "Content-Type"} {
+		for _, name := range []string{"Upstash-Cron", "Upstash-Retries", "Upstash-Flow-Control-Value", "Upstash-Label",
+			"Upstash-Forward-X-A", "Content-Type"} {
 			if values := c.Header[name]; values != nil {
 				text += " " + name + "=" + strings.Join(values, "|")
 			}
@@ -37,7 +38,8 @@ func TestQStash(t *testing.T) {
 		},
 		"/v2/topics": {
 			`[{"name":"t","endpoints":[{"name":"e","url":"https://e"}]},{"name":"none","endpoints":[]}]`,
-			[]string{`topic t: POST /v2/topics/t/endpoints{"endpoints":[{"name":"e","url":"https://e"}]}`, "topic none: ! has no endpoints"},
+			[]string{`topic t: POST /v2/topics/t/endpoints{"endpoints":[{"name":"e","url":"https://e"}]}`,
+				"topic none: ! has no endpoints"},
 		},
 		"/v2/schedules": {
 			`[{"scheduleId":"s","cron":"CRON_TZ=Europe/Berlin 0 4 * * *","destination":"https://e/?a=b","method":"PUT","header":{"X-A":["1","2"],"Content-Type":["text/plain"]},
@@ -52,7 +54,8 @@ func TestQStash(t *testing.T) {
 				"schedule s: POST /v2/schedules/https://e/?a=bhello Upstash-Cron=CRON_TZ=Europe/Berlin 0 4 * * * Upstash-Retries=0 " +
 					"Upstash-Flow-Control-Value=rate=5, period=60 Upstash-Label=l,m Upstash-Forward-X-A=1|2 Content-Type=text/plain PATCH /v2/schedules/s/pause",
 				"schedule bytes: POST /v2/schedules/thi Upstash-Cron=0 4 * * *",
-				"schedule llm: ! sends to the provider api/llm", "schedule hidden: ! has the redacted header Authorization", "schedule secret: ! has a redacted body",
+				"schedule llm: ! sends to the provider api/llm", "schedule hidden: ! has the redacted header Authorization",
+				"schedule secret: ! has a redacted body",
 				"schedule step: ! belongs to a workflow", "schedule garbled: ! illegal base64",
 			},
 		},

@@ -39,7 +39,8 @@ func Systemd(text []byte, o Options) ([]crontab.Entry, error) {
 			entries = append(entries, e)
 		}
 		if len(t.values["OnCalendar"]) == 0 {
-			entries = append(entries, refused(t.line, t.name, errors.New("is a timer without OnCalendar, which counts from the boot or the last run")))
+			entries = append(entries, refused(t.line, t.name,
+				errors.New("is a timer without OnCalendar, which counts from the boot or the last run")))
 		}
 	}
 	return entries, nil
@@ -163,7 +164,8 @@ func cronOfCalendar(text string) (expr, zone string, err error) {
 			return "", "", fmt.Errorf("has %q, which cron expressions can't say", field)
 		}
 	}
-	return strings.Join([]string{cronField(parts[1]), cronField(parts[0]), cronField(day), cronField(month), cronWeekdays(weekday)}, " "), zone, nil
+	return strings.Join([]string{cronField(parts[1]), cronField(parts[0]), cronField(day), cronField(month), cronWeekdays(weekday)}, " "),
+		zone, nil
 }
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

@@ -41,7 +41,8 @@ func Vercel(text []byte, o Options) ([]crontab.Entry, error) {
 		f.text("cron", expr)
 		f.text("method", "GET")
 		f.text("url", url)
-		entries = append(entries, crontab.Entry{Line: line, Text: c.Path, Schedule: rawjson.Object(f), Zone: "UTC", Method: "GET", URL: url})
+		entries = append(entries, crontab.Entry{Line: line, Text: c.Path, Schedule: rawjson.Object(f), Zone: "UTC", Method: "GET",
+			URL: url})
 	}
 	return entries, nil
 }

@@ -129,7 +129,8 @@ func parse(stored *identity.SigningKey) (key, error) {
 	}
 	k.id = base64.RawURLEncoding.EncodeToString(sum)
 	k.public.KeyID = k.id
-	k.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: private, KeyID: k.id}}, (&jose.SignerOptions{}).WithType("JWT"))
+	k.signer, err = jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: private, KeyID: k.id}},
+		(&jose.SignerOptions{}).WithType("JWT"))
 	return k, err
 }
 

@@ -106,7 +106,8 @@ func TestToken_VerifiesWithAnOpenIDLibrary(t *testing.T) {
 	if err := token.Claims(&all); err != nil {
 		t.Fatal(err)
 	}
-	if token.Subject != "account:"+spoken.Account.String() || token.Expiry.Sub(token.IssuedAt) != 310*time.Second || all["jti"] != "job_1" || all["job_id"] != 17.0 {
+	if token.Subject != "account:"+spoken.Account.String() || token.Expiry.Sub(token.IssuedAt) != 310*time.Second ||
+		all["jti"] != "job_1" || all["job_id"] != 17.0 {
 		t.Errorf("the claims are %v", all)
 	}
 	if len(all) != 7 {
@@ -139,7 +140,8 @@ func TestRotate_NoVerifierNeedsAKeyBeforeItIsPublished(t *testing.T) {
 		after time.Duration
 		keys  int
 		fresh bool // the new key signs
-	}{{0, 2, false}, {Ahead - time.Second, 2, false}, {Ahead, 2, true}, {Ahead + Published - time.Second, 2, true}, {Ahead + Published, 1, true}} {
+	}{{0, 2, false}, {Ahead - time.Second, 2, false}, {Ahead, 2, true}, {Ahead + Published - time.Second, 2, true},
+		{Ahead + Published, 1, true}} {
 		s.at(start.Add(x.after))
 		if err := i.refresh(t.Context()); err != nil {
 			t.Fatal(err)
@@ -197,7 +199,8 @@ func TestOpen_NodesThatStartTogetherShareAKey(t *testing.T) {
 	ids := map[string]int{}
 	for range 8 {
 		all.Go(func() {
-			i, err := Open(context.Background(), Config{Keys: s, URL: "https://x.example", Now: s.clock, Log: slog.New(slog.DiscardHandler)})
+			i, err := Open(context.Background(), Config{Keys: s, URL: "https://x.example", Now: s.clock,
+				Log: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Error(err)
 				return

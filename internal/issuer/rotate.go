@@ -30,7 +30,8 @@ func Rotate(ctx context.Context, keys Keys, now time.Time, compromised bool) (*R
 		number = stored[0].Number + 1
 	}
 	if len(stored) >= identity.MaxIssuerKeys && !compromised {
-		return nil, fmt.Errorf("%d keys are published, which is the limit; try again in some hours, when the oldest have ended", len(stored))
+		return nil, fmt.Errorf("%d keys are published, which is the limit; try again in some hours, when the oldest have ended",
+			len(stored))
 	}
 	r := &Rotation{SignsAt: now.Add(Ahead)}
 	r.OldEnd = r.SignsAt.Add(Published)

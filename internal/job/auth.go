@@ -123,7 +123,8 @@ func readAWS(r *reader, at string, v rawjson.Value) {
 			return
 		}
 		if text := rawjson.Text(v); v.Kind() != '"' || len(text) > maxAWSName || !awsName.MatchString(text) {
-			r.refuse(at, "must be the name of a %s of AWS in lower case, as in %s", name, map[string]string{"service": "lambda", "region": "eu-central-1"}[name])
+			r.refuse(at, "must be the name of a %s of AWS in lower case, as in %s", name,
+				map[string]string{"service": "lambda", "region": "eu-central-1"}[name])
 		}
 	})
 	for _, name := range names {
@@ -198,7 +199,8 @@ func checkAuth(r *reader, f *Field, v rawjson.Value) {
 	}
 	for _, t := range r.targets() {
 		if name := firstHeader(t.Headers, own); name != "" {
-			r.refuse(Pointer(f.Name), "sets the header %s, and so does the group's target %s; remove it there, or leave out auth", name, t.URL)
+			r.refuse(Pointer(f.Name), "sets the header %s, and so does the group's target %s; remove it there, or leave out auth", name,
+				t.URL)
 			break
 		}
 	}

@@ -21,21 +21,29 @@ func list(n int, element string) string {
 // TestRenderStopsAtTheBudget renders requests that would be gigabytes.
 func TestRenderStopsAtTheBudget(t *testing.T) {
 	key := strings.Repeat("k", 100_000)
-	large := NewDynamic(7, &Schedule{State: rawjson.Value(`{"a":"` + strings.Repeat("s", 60_000) + `"}`), Previous: rawjson.Value(`{"p":` + list(100_000, "{}") + `}`)})
+	large := NewDynamic(7, &Schedule{State: rawjson.Value(`{"a":"` + strings.Repeat("s", 60_000) + `"}`),
+		Previous: rawjson.Value(`{"p":` + list(100_000, "{}") + `}`)})
 	for name, x := range map[string]struct{ args, field string }{
-		"a query that repeats a long key":   {`{"url":"https://x","query":{"` + key + `":` + list(100_000, "1") + `}}`, "query"},
-		"a query of long nested keys":       {`{"url":"https://x","query":{"` + key[:8000] + `":{` + strings.Repeat(`"b":1,`, 5000) + `"c":1}}}`, "query"},
-		"a query of $state":                 {`{"url":"https://x","query":{"a":` + list(5000, `"$state.a"`) + `}}`, "query"},
-		"a query of $previous, all empty":   {`{"url":"https://x","query":{"a":{"b":"$previous.p","c":"$previous.p"}}}`, "query"},
-		"a query of nulls":                  {`{"url":"https://x","query":{"a":` + list(20_000, `null`) + `}}`, "query"},
-		"a ready query":                     {`{"url":"https://x?` + strings.Repeat("q", 8000) + `","query":"` + strings.Repeat("q", 8400) + `"}`, "query"},
-		"a form that repeats a long key":    {`{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"` + key + `":` + list(50_000, "1") + `}}`, "body"},
-		"a form of $state":                  {`{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"a":` + list(80_000, `"$state"`) + `}}`, "body"},
-		"a body of $previous":               {`{"url":"https://x","body":` + list(80_000, `"$previous"`) + `}`, "body"},
-		"a body of $state, raw":             {`{"url":"https://x","headers":{"Content-Type":"text/plain"},"body":` + list(80_000, `"$state"`) + `}`, "body"},
-		"a body that fits without metadata": {`{"url":"https://x","body":{"a":"` + strings.Repeat("x", MaxRequestBody-1000) + `"}}`, "body"},
-		"headers":                           {`{"url":"https://x","headers":{"x":` + list(14_000, `1`) + `}}`, "headers"},
-		"headers of empty arrays":           {`{"url":"https://x","headers":{` + strings.TrimSuffix(strings.Repeat(`"x":[],`, 50_000), ",") + `}}`, "headers"},
+		"a query that repeats a long key": {`{"url":"https://x","query":{"` + key + `":` + list(100_000, "1") + `}}`, "query"},
+		"a query of long nested keys": {`{"url":"https://x","query":{"` + key[:8000] + `":{` + strings.Repeat(`"b":1,`, 5000) +
+			`"c":1}}}`, "query"},
+		"a query of $state":               {`{"url":"https://x","query":{"a":` + list(5000, `"$state.a"`) + `}}`, "query"},
+		"a query of $previous, all empty": {`{"url":"https://x","query":{"a":{"b":"$previous.p","c":"$previous.p"}}}`, "query"},
+		"a query of nulls":                {`{"url":"https://x","query":{"a":` + list(20_000, `null`) + `}}`, "query"},
+		"a ready query": {`{"url":"https://x?` + strings.Repeat("q", 8000) + `","query":"` + strings.Repeat("q", 8400) +
+			`"}`, "query"},
+		"a form that repeats a long key": {`{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"` +
+			key + `":` + list(50_000, "1") + `}}`, "body"},
+		"a form of $state": {`{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"a":` +
+			list(80_000, `"$state"`) + `}}`, "body"},
+		"a body of $previous": {`{"url":"https://x","body":` + list(80_000, `"$previous"`) + `}`, "body"},
+		"a body of $state, raw": {`{"url":"https://x","headers":{"Content-Type":"text/plain"},"body":` +
+			list(80_000, `"$state"`) + `}`, "body"},
+		"a body that fits without metadata": {`{"url":"https://x","body":{"a":"` + strings.Repeat("x", MaxRequestBody-1000) + `"}}`,
+			"body"},
+		"headers": {`{"url":"https://x","headers":{"x":` + list(14_000, `1`) + `}}`, "headers"},
+		"headers of empty arrays": {`{"url":"https://x","headers":{` + strings.TrimSuffix(strings.Repeat(`"x":[],`, 50_000),
+			",") + `}}`, "headers"},
 	} {
 		spec := ReadSpec(rawjson.Value(x.args))
 		o, err := Render(&spec, large)
@@ -44,7 +52,8 @@ func TestRenderStopsAtTheBudget(t *testing.T) {
 			t.Errorf("%s: %v, want that %s is too large", name, err, x.field)
 		}
 		wantWithinBudget(t, name, o)
-		if x.field == "query" && (string(o.query) != "{}" || o.URL != spec.URL) || x.field == "body" && (string(o.body) != "null" || o.Body != nil) || x.field == "headers" && (string(o.headers) != "{}" || o.Header != nil) {
+		if x.field == "query" && (string(o.query) != "{}" || o.URL != spec.URL) || x.field == "body" &&
+			(string(o.body) != "null" || o.Body != nil) || x.field == "headers" && (string(o.headers) != "{}" || o.Header != nil) {
 			t.Errorf("%s: the part that is too large is shown: %.200s", name, o.AppendPayload(nil))
 		}
 	}
@@ -52,10 +61,11 @@ func TestRenderStopsAtTheBudget(t *testing.T) {
 
 func TestRenderUsesTheWholeBudget(t *testing.T) {
 	for name, args := range map[string]string{
-		"url":       `{"url":"https://x","query":{"a":"` + strings.Repeat("q", MaxRequestURL-len("https://x?a=")) + `"}}`,
-		"body":      `{"url":"https://x","body":"` + strings.Repeat("b", MaxRequestBody-2) + `"}`,
-		"form body": `{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"a":"` + strings.Repeat("b", MaxRequestBody-8) + `"}}`,
-		"headers":   `{"url":"https://x","headers":{"x":"` + strings.Repeat("h", MaxRequestHeaders-5) + `"}}`,
+		"url":  `{"url":"https://x","query":{"a":"` + strings.Repeat("q", MaxRequestURL-len("https://x?a=")) + `"}}`,
+		"body": `{"url":"https://x","body":"` + strings.Repeat("b", MaxRequestBody-2) + `"}`,
+		"form body": `{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":{"a":"` +
+			strings.Repeat("b", MaxRequestBody-8) + `"}}`,
+		"headers": `{"url":"https://x","headers":{"x":"` + strings.Repeat("h", MaxRequestHeaders-5) + `"}}`,
 	} {
 		spec := ReadSpec(rawjson.Value(args))
 		if _, err := Render(&spec, testDynamic()); err != nil {
@@ -112,7 +122,8 @@ func hostile(r *rand.Rand, depth int) string {
 		}
 		return "{" + b.String()[1:] + "}"
 	case n < 3:
-		return list(1<<r.IntN(14), []string{`"$state"`, `"$previous"`, `"$state.a"`, `"$previous.0"`, "null", `"é%"`, "1", `{"a":"$state"}`, "[]"}[r.IntN(9)])
+		return list(1<<r.IntN(14), []string{`"$state"`, `"$previous"`, `"$state.a"`, `"$previous.0"`, "null", `"é%"`, "1", `{"a":"$state"}`,
+			"[]"}[r.IntN(9)])
 	case n == 3:
 		return `"` + word() + `"`
 	default:
@@ -173,11 +184,12 @@ func TestRead_RefusesARequestThatCannotFitTheBudget(t *testing.T) {
 		return `{"url":"https://x.example","query":` + strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) + "}"
 	}
 	for name, x := range map[string]struct{ body, pointer string }{
-		"array query":       {`{"url":"https://x.example","query":{"` + strings.Repeat("k", 1000) + `":` + list(20, "1") + `}}`, "#/query"},
-		"its largest":       {`{"url":"https://x.example","query":{"` + strings.Repeat("k", 1000) + `":` + list(16, "1") + `}}`, ""},
-		"long ready query":  {`{"url":"https://x.example","query":"` + strings.Repeat("k", 17_000) + `"}`, "#/query"},
-		"headers":           {`{"url":"https://x.example","headers":{"x":` + list(14_000, "1") + `}}`, "#/headers"},
-		"form":              {`{"url":"https://x.example","headers":{"content-type":"application/x-www-form-urlencoded"},"body":{"` + strings.Repeat("k", 10_000) + `":` + list(300, "1") + `}}`, "#/body"},
+		"array query":      {`{"url":"https://x.example","query":{"` + strings.Repeat("k", 1000) + `":` + list(20, "1") + `}}`, "#/query"},
+		"its largest":      {`{"url":"https://x.example","query":{"` + strings.Repeat("k", 1000) + `":` + list(16, "1") + `}}`, ""},
+		"long ready query": {`{"url":"https://x.example","query":"` + strings.Repeat("k", 17_000) + `"}`, "#/query"},
+		"headers":          {`{"url":"https://x.example","headers":{"x":` + list(14_000, "1") + `}}`, "#/headers"},
+		"form": {`{"url":"https://x.example","headers":{"content-type":"application/x-www-form-urlencoded"},"body":{"` +
+			strings.Repeat("k", 10_000) + `":` + list(300, "1") + `}}`, "#/body"},
 		"dynamic fields":    {`{"url":"https://x.example","body":` + list(50_000, `"$previous"`) + `}`, ""},
 		"64 deep":           {deepQuery(64), ""},
 		"65 deep":           {deepQuery(65), "#/query"},
@@ -224,7 +236,8 @@ func TestRead_BoundsTheListOfProblems(t *testing.T) {
 		if name == "unknown fields" && (len(f.Problems) != 100 || f.More != 19_900) {
 			t.Errorf("%s: %d problems and %d more", name, len(f.Problems), f.More)
 		}
-		if name == "long unknown fields" && (f.Problems[0].Pointer != "#" || !strings.HasPrefix(f.Problems[0].Detail, `has an unknown field, whose name begins with "éé`)) {
+		if name == "long unknown fields" && (f.Problems[0].Pointer != "#" || !strings.HasPrefix(f.Problems[0].Detail,
+			`has an unknown field, whose name begins with "éé`)) {
 			t.Errorf("%s: %+v", name, f.Problems[0])
 		}
 	}

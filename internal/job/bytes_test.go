@@ -15,15 +15,19 @@ func TestRender_Bytes(t *testing.T) {
 	}
 	controls := strings.Repeat("\x01", 4096)
 	for name, x := range map[string]struct{ headers, sent, contentType, shown string }{
-		"bytes":               {`{}`, string(all), "application/octet-stream", `"body":"` + base64.StdEncoding.EncodeToString(all) + `","encoding":"base64"`},
-		"text":                {`{}`, "é\n", "application/octet-stream", `"body":"é\n"`},
-		"no bytes":            {`{}`, "", "application/octet-stream", `"body":""`},
-		"dynamic fields":      {`{"Content-Type":"application/json"}`, `{"a":"$job.id","$state":1}`, "", `"body":"{\"a\":\"$job.id\",\"$state\":1}"`},
+		"bytes": {`{}`, string(all), "application/octet-stream",
+			`"body":"` + base64.StdEncoding.EncodeToString(all) + `","encoding":"base64"`},
+		"text":     {`{}`, "é\n", "application/octet-stream", `"body":"é\n"`},
+		"no bytes": {`{}`, "", "application/octet-stream", `"body":""`},
+		"dynamic fields": {`{"Content-Type":"application/json"}`, `{"a":"$job.id","$state":1}`, "",
+			`"body":"{\"a\":\"$job.id\",\"$state\":1}"`},
 		"a form":              {`{"content-type":"application/x-www-form-urlencoded"}`, `{"a":1}`, "", `"body":"{\"a\":1}"`},
 		"short control bytes": {`{}`, "\x01\x02", "application/octet-stream", `"body":"\u0001\u0002"`},
-		"control bytes":       {`{}`, controls, "application/octet-stream", `"body":"` + base64.StdEncoding.EncodeToString([]byte(controls)) + `","encoding":"base64"`},
+		"control bytes": {`{}`, controls, "application/octet-stream",
+			`"body":"` + base64.StdEncoding.EncodeToString([]byte(controls)) + `","encoding":"base64"`},
 	} {
-		spec := ReadSpec(rawjson.Value(`{"method":"post","url":"https://x","headers":` + x.headers + `,"body_base64":"` + base64.StdEncoding.EncodeToString([]byte(x.sent)) + `"}`))
+		spec := ReadSpec(rawjson.Value(`{"method":"post","url":"https://x","headers":` + x.headers + `,"body_base64":"` +
+			base64.StdEncoding.EncodeToString([]byte(x.sent)) + `"}`))
 		o, err := Render(&spec, NewDynamic(7, &Schedule{State: rawjson.Value(`{"x":1}`)}))
 		if err != nil || o.Body == nil || string(o.Body) != x.sent || o.ContentType != x.contentType {
 			t.Errorf("%s: sent %q as %q, %v", name, o.Body, o.ContentType, err)

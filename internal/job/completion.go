@@ -261,7 +261,8 @@ func (r *Report) ProgressAt(at time.Time) rawjson.Value {
 		message = rawjson.Quote(*r.Message)
 	}
 	return rawjson.Object([]rawjson.Member{
-		{Name: "progress", Value: r.Progress}, {Name: "message", Value: message}, {Name: "reported_at", Value: rawjson.Quote(FormatTime(at))},
+		{Name: "progress", Value: r.Progress}, {Name: "message", Value: message},
+		{Name: "reported_at", Value: rawjson.Quote(FormatTime(at))},
 	})
 }
 

@@ -305,7 +305,8 @@ func FollowUp(fields rawjson.Value, dialect *Dialect, j *Job, body []byte, now t
 	args := rawjson.Object(members)
 	spec := ReadSpec(args)
 	return &Job{
-		ID: NewID(now), Owner: j.Owner, InsertedAt: now, ScheduledAt: due, DueAt: due, State: Available, Hops: j.Hops, Trace: j.Trace, Args: args,
+		ID: NewID(now), Owner: j.Owner, InsertedAt: now, ScheduledAt: due, DueAt: due, State: Available, Hops: j.Hops, Trace: j.Trace,
+		Args: args,
 	}, &spec
 }
 

@@ -91,7 +91,8 @@ func ReadDocument(body rawjson.Value, options func(key *string) ReadOptions) (*D
 	case schedules.Kind() != '[':
 		r.refuse("#/schedules", "must be an array of schedules")
 	case len(items) > MaxDocumentItems:
-		r.refuse("#/schedules", "must have at most %d elements, it has %d; use several documents with owners of their own", MaxDocumentItems, len(items))
+		r.refuse("#/schedules", "must have at most %d elements, it has %d; use several documents with owners of their own",
+			MaxDocumentItems, len(items))
 		return nil, r.problems.Err()
 	case len(items) == 0 && d.Prune && !d.All:
 		r.refuse("#/schedules", "is empty, so prune would remove all schedules of the owner; give \"all\": true if that is meant")
@@ -171,7 +172,8 @@ func namesOwner(item rawjson.Value) bool {
 // are other problems.
 func readDocumentItem(item rawjson.Value, options func(key *string) ReadOptions) (DocumentItem, error) {
 	if item.Kind() != '{' {
-		return DocumentItem{}, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "must be a JSON object with a key and the fields of a schedule"}})
+		return DocumentItem{}, fault.Refuse([]fault.Problem{{Pointer: "#",
+			Detail: "must be a JSON object with a key and the fields of a schedule"}})
 	}
 	var members []rawjson.Member
 	var key, owner rawjson.Value

@@ -11,7 +11,8 @@ import (
 )
 
 func testDynamic() Dynamic {
-	return NewDynamic(7, &Schedule{State: rawjson.Value(`{"sent":1.10,"":{"x":1}}`), Previous: rawjson.Value(`{"items":[{"id":12345678901234567890}]}`)})
+	return NewDynamic(7, &Schedule{State: rawjson.Value(`{"sent":1.10,"":{"x":1}}`),
+		Previous: rawjson.Value(`{"items":[{"id":12345678901234567890}]}`)})
 }
 
 func TestResolve(t *testing.T) {
@@ -19,7 +20,8 @@ func TestResolve(t *testing.T) {
 		`"$job"`: `{"id":7}`, `"$job.id"`: `7`, `"$state.sent"`: `1.10`, `"$previous.items.0.id"`: `12345678901234567890`,
 		`"$state.nope"`: `null`, `"$previous.items.1"`: `null`, `"$job.id.x"`: `null`,
 		`"$$state.sent"`: `"$state.sent"`, `"$$$job"`: `"$$job"`, `"$$5"`: `"$$5"`, `"$$HOME"`: `"$$HOME"`,
-		`"$jobs"`: `"$jobs"`, `"$"`: `"$"`, `"$5"`: `"$5"`, `"x $job"`: `"x $job"`, `"$state."`: `"$state."`, `"$state..x"`: `"$state..x"`, `"$Job"`: `"$Job"`,
+		`"$jobs"`: `"$jobs"`, `"$"`: `"$"`, `"$5"`: `"$5"`, `"x $job"`: `"x $job"`, `"$state."`: `"$state."`, `"$state..x"`: `"$state..x"`,
+		`"$Job"`:                              `"$Job"`,
 		`{"$job":["$job.id",{"a":"$state"}]}`: `{"$job":[7,{"a":{"sent":1.10,"":{"x":1}}}]}`,
 		`{"a":"plain"}`:                       `{"a":"plain"}`,
 	} {
@@ -45,12 +47,15 @@ func TestMergeState(t *testing.T) {
 func TestRender(t *testing.T) {
 	for _, x := range []struct{ args, url, contentType, body string }{
 		{`{"url":"https://x"}`, "https://x", "", ""},
-		{`{"url":"https://x?a=1","query":{"b":[1,null,true],"c":{"d":"e f"},"n":null,"s":"$state.sent"}}`, "https://x?a=1&b=1&b=true&c[d]=e+f&s=1.10", "", ""},
+		{`{"url":"https://x?a=1","query":{"b":[1,null,true],"c":{"d":"e f"},"n":null,"s":"$state.sent"}}`,
+			"https://x?a=1&b=1&b=true&c[d]=e+f&s=1.10", "", ""},
 		{`{"url":"https://x","query":"a=1#b"}`, "https://x?a=1%23b", "", ""},
 		{`{"url":"https://x#f","query":"q=%20&$job"}`, "https://x?q=%20&$job#f", "", ""},
-		{`{"url":"https://x","body":{"a":1}}`, "https://x", "application/json", `{"a":1,"$job":{"id":7},"$previous":{"items":[{"id":12345678901234567890}]},"$state":{"sent":1.10,"":{"x":1}}}`},
+		{`{"url":"https://x","body":{"a":1}}`, "https://x", "application/json",
+			`{"a":1,"$job":{"id":7},"$previous":{"items":[{"id":12345678901234567890}]},"$state":{"sent":1.10,"":{"x":1}}}`},
 		{`{"url":"https://x","metadata":false,"body":{"$job":0,"b":"$job.id"}}`, "https://x", "application/json", `{"$job":0,"b":7}`},
-		{`{"url":"https://x","body":"$job"}`, "https://x", "application/json", `{"id":7,"$job":{"id":7},"$previous":{"items":[{"id":12345678901234567890}]},"$state":{"sent":1.10,"":{"x":1}}}`},
+		{`{"url":"https://x","body":"$job"}`, "https://x", "application/json",
+			`{"id":7,"$job":{"id":7},"$previous":{"items":[{"id":12345678901234567890}]},"$state":{"sent":1.10,"":{"x":1}}}`},
 		{`{"url":"https://x","body":"s"}`, "https://x", "application/json", `"s"`},
 		{`{"url":"https://x","headers":{"content-TYPE":"text/plain"},"body":"s\u0000"}`, "https://x", "", "s\x00"},
 		{`{"url":"https://x","headers":{"Content-Type":"application/x-www-form-urlencoded; charset=utf-8"},"body":{"a":[1,2],"o":{"k":"$job.id"},"z":null}}`, "https://x", "", "a=1&a=2&o[k]=7"},
@@ -59,7 +64,8 @@ func TestRender(t *testing.T) {
 	} {
 		spec := ReadSpec(rawjson.Value(x.args))
 		o, err := Render(&spec, testDynamic())
-		if err != nil || o.URL != x.url || o.ContentType != x.contentType || string(o.Body) != x.body || (o.Body == nil) != (spec.Body == nil) {
+		if err != nil || o.URL != x.url || o.ContentType != x.contentType || string(o.Body) != x.body ||
+			(o.Body == nil) != (spec.Body == nil) {
 			t.Errorf("Render(%s):\n got %s %q %s\nwant %s %q %s", x.args, o.URL, o.ContentType, o.Body, x.url, x.contentType, x.body)
 		}
 	}
@@ -79,7 +85,8 @@ func TestAppendPayload_ShowsTheRequestAsSent(t *testing.T) {
 
 func TestJSONBody(t *testing.T) {
 	for _, x := range []struct{ contentType, body, want string }{
-		{"application/json", ` {"a" : 1.10} `, `{"a":1.10}`}, {"application/problem+json; charset=x", `[1]`, `[1]`}, {"application/json", ``, `""`},
+		{"application/json", ` {"a" : 1.10} `, `{"a":1.10}`}, {"application/problem+json; charset=x", `[1]`, `[1]`},
+		{"application/json", ``, `""`},
 		{"application/json", `{"a":1,"a":2}`, `"{\"a\":1,\"a\":2}"`}, {"text/plain", `5`, `"5"`}, {"", "\xff\x00", `"/wA="`},
 	} {
 		r := &Response{Status: 200, Header: http.Header{"Content-Type": {x.contentType}}, Body: []byte(x.body)}

@@ -141,7 +141,8 @@ func frequencyOf(args rawjson.Value) rawjson.Value {
 	case spec.Timezone == "" || isUTC(spec.Timezone):
 		return rawjson.Object([]rawjson.Member{{Name: "cron", Value: rawjson.Quote(spec.Cron)}})
 	default:
-		return rawjson.Object([]rawjson.Member{{Name: "cron", Value: rawjson.Quote(spec.Cron)}, {Name: "timezone", Value: rawjson.Quote(spec.Timezone)}})
+		return rawjson.Object([]rawjson.Member{{Name: "cron", Value: rawjson.Quote(spec.Cron)},
+			{Name: "timezone", Value: rawjson.Quote(spec.Timezone)}})
 	}
 }
 

@@ -66,7 +66,8 @@ type Spec struct {
 	Except       schedule.Dates
 }
 
-var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true, CallbackOn: CallbackOnFinal, CatchUp: CatchUpOne}
+var defaultSpec = Spec{Method: "get", Retries: DefaultRetries, Timeout: DefaultTimeout, Success: DefaultSuccess, Metadata: true,
+	CallbackOn: CallbackOnFinal, CatchUp: CatchUpOne}
 
 // fields is the table of the fields of a create request. Requests are read, and
 // forms show inputs, in this order.
@@ -89,13 +90,15 @@ var fields = []Field{
 	},
 	{
 		Name: "query", In: Anywhere, Kind: ObjectValue, Types: []string{"object", "string"}, read: readQuery,
-		set:  func(s *Spec, v rawjson.Value) { s.Query = v },
-		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the URL: a query string or a JSON object.", Placeholder: "page=2&tag=new", Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.Query = v },
+		Form: Form{Section: RequestSection, Label: "Query", Hint: "Added to the URL: a query string or a JSON object.",
+			Placeholder: "page=2&tag=new", Mono: true},
 	},
 	{
 		Name: "headers", In: Anywhere, Kind: ObjectValue, read: readHeaders, check: checkHeaders,
-		set:  func(s *Spec, v rawjson.Value) { s.Headers = v },
-		Form: Form{Section: RequestSection, Label: "Headers", Hint: "One Name: value per line.", Placeholder: "Authorization: Bearer …", Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.Headers = v },
+		Form: Form{Section: RequestSection, Label: "Headers", Hint: "One Name: value per line.", Placeholder: "Authorization: Bearer …",
+			Mono: true},
 	},
 	{
 		Name: "body", In: Anywhere, Kind: AnyValue, Excludes: base64Field, check: checkBody,
@@ -104,8 +107,9 @@ var fields = []Field{
 	},
 	{
 		Name: base64Field, In: Anywhere, Kind: TextValue, Excludes: "body", read: readBase64,
-		set:  func(s *Spec, v rawjson.Value) { s.BodyBase64 = v },
-		Form: Form{Section: MoreSection, Label: "Body as base64", Hint: "Bytes to send instead of a body. They are sent as they are.", Placeholder: "AAECAw==", Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.BodyBase64 = v },
+		Form: Form{Section: MoreSection, Label: "Body as base64", Hint: "Bytes to send instead of a body. They are sent as they are.",
+			Placeholder: "AAECAw==", Mono: true},
 		Flag: Flag{Placeholder: "BASE64", Help: "The body as base64: these bytes are sent as they are. --data @FILE does so for a file that is not text."},
 	},
 	{
@@ -118,7 +122,9 @@ var fields = []Field{
 	},
 	{
 		Name: afterField, In: ForJob, Kind: ObjectValue, Of: WholeValue, read: readAfter, check: checkAfter,
-		Form: Form{Section: MoreSection, Label: "After", Hint: "Jobs to wait for: ids or key:KEY. The delay counts from the end of the last one.", Placeholder: `{"jobs": [17, "key:import"], "on": "completed"}`, Mono: true},
+		Form: Form{Section: MoreSection, Label: "After",
+			Hint:        "Jobs to wait for: ids or key:KEY. The delay counts from the end of the last one.",
+			Placeholder: `{"jobs": [17, "key:import"], "on": "completed"}`, Mono: true},
 		Flag: Flag{Placeholder: "JSON", Help: "Jobs that the job waits for, as in '{\"jobs\": [17, \"key:import\"], \"on\": \"completed\"}'; on is completed or final."},
 	},
 	{
@@ -150,12 +156,14 @@ var fields = []Field{
 	},
 	{
 		Name: "tags", In: Anywhere, Kind: ListValue, Of: TextValue, read: readTags,
-		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas. Lists can be filtered by them.", Placeholder: "billing, tenant:42"},
+		Form: Form{Section: MoreSection, Label: "Tags", Hint: "Up to 10, separated by commas. Lists can be filtered by them.",
+			Placeholder: "billing, tenant:42"},
 		Flag: Flag{Placeholder: "TAG,…", Help: "Up to 10 tags, by which lists can be filtered."},
 	},
 	{
 		Name: keyField, In: ForCreate, Kind: TextValue, Column: true, read: readKey,
-		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, no other job with it is created.", Mono: true},
+		Form: Form{Section: MoreSection, Label: "Idempotency key", Hint: "While a job holds this key, no other job with it is created.",
+			Mono: true},
 		Flag: Flag{Placeholder: "KEY", Help: "While an unfinished job holds this key, no other job is created with it."},
 	},
 	{
@@ -165,20 +173,23 @@ var fields = []Field{
 	},
 	{
 		Name: conflictField, In: ForCreate, Kind: TextValue, Needs: keyField, read: readOnConflict, check: checkOnConflict,
-		set:  func(s *Spec, v rawjson.Value) { s.OnConflict = rawjson.Text(v) },
-		Form: Form{Section: MoreSection, Label: "On conflict", Hint: "What to do when another job holds the key.", Choices: conflictChoices, Default: OnConflictReturn},
+		set: func(s *Spec, v rawjson.Value) { s.OnConflict = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "On conflict", Hint: "What to do when another job holds the key.", Choices: conflictChoices,
+			Default: OnConflictReturn},
 		Flag: Flag{Placeholder: "ACTION", Help: "What to do if another job holds the key: return it, refuse, replace it or debounce."},
 	},
 	{
 		Name: "max_wait", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkMaxWait,
-		set:  func(s *Spec, v rawjson.Value) { s.MaxWait = DurationOf(v) },
-		Form: Form{Section: MoreSection, Label: "Maximum wait", Hint: "How long debounce may delay the job, from the first call.", Placeholder: "10 minutes"},
+		set: func(s *Spec, v rawjson.Value) { s.MaxWait = DurationOf(v) },
+		Form: Form{Section: MoreSection, Label: "Maximum wait", Hint: "How long debounce may delay the job, from the first call.",
+			Placeholder: "10 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How far debounce may put the job off, from the first call."},
 	},
 	{
 		Name: "throttle", In: ForJob, Kind: DurationValue, Needs: keyField, read: readWait, check: checkThrottle,
-		set:  func(s *Spec, v rawjson.Value) { s.Throttle = DurationOf(v) },
-		Form: Form{Section: MoreSection, Label: "Keep the key for", Hint: "From creation, even if the job has finished.", Placeholder: "1 hour"},
+		set: func(s *Spec, v rawjson.Value) { s.Throttle = DurationOf(v) },
+		Form: Form{Section: MoreSection, Label: "Keep the key for", Hint: "From creation, even if the job has finished.",
+			Placeholder: "1 hour"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How long the job holds its key after creation, even if it has ended."},
 	},
 	{
@@ -204,20 +215,23 @@ var fields = []Field{
 	},
 	{
 		Name: "no_retry", In: Anywhere, Kind: ListValue, Of: WholeValue, read: readNoRetry,
-		set:  func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
-		Form: Form{Section: MoreSection, Label: "No retry after", Hint: "Statuses, classes and error kinds after which there is no retry.", Placeholder: "4xx, 501, tls"},
+		set: func(s *Spec, v rawjson.Value) { s.NoRetry = failuresOf(v) },
+		Form: Form{Section: MoreSection, Label: "No retry after", Hint: "Statuses, classes and error kinds after which there is no retry.",
+			Placeholder: "4xx, 501, tls"},
 		Flag: Flag{Placeholder: "LIST", Help: "Statuses, classes and error kinds after which there is no retry, as in 4xx,tls."},
 	},
 	{
 		Name: "backoff", In: Anywhere, Kind: ListValue, Of: DurationValue, Excludes: "retry_delay", read: readBackoff,
-		set:  func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
-		Form: Form{Section: MoreSection, Label: "Retry delays", Hint: "1 to 20; the last one repeats.", Placeholder: "10, 1 minute, 6 hours"},
+		set: func(s *Spec, v rawjson.Value) { s.Backoff = waitsOf(v) },
+		Form: Form{Section: MoreSection, Label: "Retry delays", Hint: "1 to 20; the last one repeats.",
+			Placeholder: "10, 1 minute, 6 hours"},
 		Flag: Flag{Placeholder: "WAITS", Help: "The waits before retries, as in 10,1 minute; the last one repeats."},
 	},
 	{
 		Name: "retry_delay", In: Anywhere, Kind: TextValue, Excludes: "backoff", read: readRetryDelay,
-		set:  func(s *Spec, v rawjson.Value) { s.RetryDelay = rawjson.Text(v) },
-		Form: Form{Section: MoreSection, Label: "Retry delay", Hint: "An expression in milliseconds, instead of retry delays.", Placeholder: "pow(2, retried) * 1000", Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.RetryDelay = rawjson.Text(v) },
+		Form: Form{Section: MoreSection, Label: "Retry delay", Hint: "An expression in milliseconds, instead of retry delays.",
+			Placeholder: "pow(2, retried) * 1000", Mono: true},
 		Flag: Flag{Placeholder: "EXPRESSION", Help: "The waits before retries in milliseconds, as in \"pow(2, retried) * 1000\"."},
 	},
 	{
@@ -228,26 +242,31 @@ var fields = []Field{
 	},
 	{
 		Name: authField, In: Anywhere, Kind: ObjectValue, Of: AnyValue, read: readAuth, check: checkAuth,
-		set:  func(s *Spec, v rawjson.Value) { s.Auth = authOf(v) },
-		Form: Form{Section: MoreSection, Label: "Identity", Hint: "Prove who is calling: a token, a client certificate or a signature for AWS.", Placeholder: `{"oidc": {"audience": "https://api.example.com"}}`, Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.Auth = authOf(v) },
+		Form: Form{Section: MoreSection, Label: "Identity",
+			Hint:        "Prove who is calling: a token, a client certificate or a signature for AWS.",
+			Placeholder: `{"oidc": {"audience": "https://api.example.com"}}`, Mono: true},
 		Flag: Flag{Placeholder: "JSON", Help: "How requests prove who sends them, as in '{\"oidc\": {}}', '{\"mtls\": \"SECRET\"}' or '{\"aws\": {…}}'."},
 	},
 	{
 		Name: "completion", In: Anywhere, Kind: ObjectValue, Of: DurationValue, read: readCompletion,
-		set:  func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
-		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Wait for the result of work that takes longer than a request.", Placeholder: `{"within": [1, "hour"]}`, Mono: true},
+		set: func(s *Spec, v rawjson.Value) { s.Completion = awaitOf(v) },
+		Form: Form{Section: MoreSection, Label: "Completion", Hint: "Wait for the result of work that takes longer than a request.",
+			Placeholder: `{"within": [1, "hour"]}`, Mono: true},
 		Flag: Flag{Placeholder: "JSON", Help: "Wait for a result that the target reports later, as in '{\"within\": [1, \"hour\"]}'."},
 	},
 	{
 		Name: "metadata", In: Anywhere, Kind: BooleanValue, read: readBoolean,
-		set:  func(s *Spec, v rawjson.Value) { s.Metadata = string(v) == "true" },
-		Form: Form{Section: MoreSection, Label: "Add $job, $state and $previous to the body", Hint: "Only to a body that is a JSON object.", Default: "true"},
+		set: func(s *Spec, v rawjson.Value) { s.Metadata = string(v) == "true" },
+		Form: Form{Section: MoreSection, Label: "Add $job, $state and $previous to the body", Hint: "Only to a body that is a JSON object.",
+			Default: "true"},
 		Flag: Flag{Placeholder: "", Help: "Add $job, $state and $previous to a body that is a JSON object; --metadata=false does not."},
 	},
 	{
 		Name: redactField, In: Anywhere, Kind: ListValue, Of: TextValue, read: readRedact,
-		set:  func(s *Spec, v rawjson.Value) { s.Redact = redactOf(v) },
-		Form: Form{Section: MoreSection, Label: "Redact", Hint: "What is sent but never shown: body, response, headers or header:NAME.", Placeholder: "body, header:x-api-key"},
+		set: func(s *Spec, v rawjson.Value) { s.Redact = redactOf(v) },
+		Form: Form{Section: MoreSection, Label: "Redact", Hint: "What is sent but never shown: body, response, headers or header:NAME.",
+			Placeholder: "body, header:x-api-key"},
 		Flag: Flag{Placeholder: "PART,…", Help: "What is sent but never shown: body, response, headers or header:NAME."},
 	},
 	{
@@ -258,8 +277,9 @@ var fields = []Field{
 	},
 	{
 		Name: "callback_on", In: Anywhere, Kind: TextValue, Needs: "callback_url", read: readCallbackOn,
-		set:  func(s *Spec, v rawjson.Value) { s.CallbackOn = CallbackOn(rawjson.Text(v)) },
-		Form: Form{Section: MoreSection, Label: "Callback on", Hint: "Which ends of the job are reported.", Choices: callbackOns, Default: string(CallbackOnFinal)},
+		set: func(s *Spec, v rawjson.Value) { s.CallbackOn = CallbackOn(rawjson.Text(v)) },
+		Form: Form{Section: MoreSection, Label: "Callback on", Hint: "Which ends of the job are reported.", Choices: callbackOns,
+			Default: string(CallbackOnFinal)},
 		Flag: Flag{Placeholder: "END", Help: "Which ends the callback reports: final (completed or discarded), failure or success."},
 	},
 	{
@@ -274,7 +294,8 @@ var fields = []Field{
 			expires := DurationOf(v)
 			s.ExpiresIn = &expires
 		},
-		Form: Form{Section: MoreSection, Label: "Expires in", Hint: "The job fails if it can't start within this time after it is due.", Placeholder: "10 minutes"},
+		Form: Form{Section: MoreSection, Label: "Expires in", Hint: "The job fails if it can't start within this time after it is due.",
+			Placeholder: "10 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "How long after the due time an attempt may start, as in 600 or \"10 minutes\"."},
 	},
 	{
@@ -283,8 +304,9 @@ var fields = []Field{
 	},
 	{
 		Name: "catch_up", In: OnlySchedule, Kind: TextValue, read: readCatchUp,
-		set:  func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
-		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "Run once for all missed runs, for none of them, or for each.", Choices: catchUps},
+		set: func(s *Spec, v rawjson.Value) { s.CatchUp = CatchUp(rawjson.Text(v)) },
+		Form: Form{Section: ScheduleSection, Label: "Missed runs", Hint: "Run once for all missed runs, for none of them, or for each.",
+			Choices: catchUps},
 		Flag: Flag{Placeholder: "HOW", Help: "What to do about missed runs: one, none or all."},
 	},
 	{
@@ -295,20 +317,23 @@ var fields = []Field{
 	},
 	{
 		Name: "max_runs", In: OnlySchedule, Kind: WholeValue, read: readMaxRuns,
-		set:  func(s *Spec, v rawjson.Value) { s.MaxRuns, _ = strconv.ParseInt(string(v), 10, 64) },
-		Form: Form{Section: ScheduleSection, Label: "Number of runs", Hint: "The schedule ends after this many. Cancelled runs don't count."},
+		set: func(s *Spec, v rawjson.Value) { s.MaxRuns, _ = strconv.ParseInt(string(v), 10, 64) },
+		Form: Form{Section: ScheduleSection, Label: "Number of runs",
+			Hint: "The schedule ends after this many. Cancelled runs don't count."},
 		Flag: Flag{Placeholder: "N", Help: "After how many runs the schedule ends."},
 	},
 	{
 		Name: "disable_after", In: OnlySchedule, Kind: WholeValue, read: readDisableAfter,
-		set:  func(s *Spec, v rawjson.Value) { s.DisableAfter, _ = strconv.ParseInt(string(v), 10, 64) },
-		Form: Form{Section: ScheduleSection, Label: "Disable after failures", Hint: "The schedule ends after this many failed runs in a row.", Placeholder: "5"},
+		set: func(s *Spec, v rawjson.Value) { s.DisableAfter, _ = strconv.ParseInt(string(v), 10, 64) },
+		Form: Form{Section: ScheduleSection, Label: "Disable after failures",
+			Hint: "The schedule ends after this many failed runs in a row.", Placeholder: "5"},
 		Flag: Flag{Placeholder: "N", Help: "After how many failed runs in a row the schedule ends."},
 	},
 	{
 		Name: "jitter", In: OnlySchedule, Kind: DurationValue, read: readJitter,
-		set:  func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
-		Form: Form{Section: ScheduleSection, Label: "Jitter", Hint: "Delays all runs by a fixed part of this time, which is shorter than the interval.", Placeholder: "5 minutes"},
+		set: func(s *Spec, v rawjson.Value) { s.Jitter = DurationOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Jitter",
+			Hint: "Delays all runs by a fixed part of this time, which is shorter than the interval.", Placeholder: "5 minutes"},
 		Flag: Flag{Placeholder: "DURATION", Help: "Delay all runs by a fixed part of this time, which differs between schedules."},
 	},
 	{
@@ -319,8 +344,9 @@ var fields = []Field{
 	},
 	{
 		Name: "except", In: OnlySchedule, Kind: ListValue, Of: TextValue, read: readExcept,
-		set:  func(s *Spec, v rawjson.Value) { s.Except = exceptOf(v) },
-		Form: Form{Section: ScheduleSection, Label: "Skip dates", Hint: "Dates and date ranges without runs.", Placeholder: "2026-12-25, 2026-12-24/2027-01-02"},
+		set: func(s *Spec, v rawjson.Value) { s.Except = exceptOf(v) },
+		Form: Form{Section: ScheduleSection, Label: "Skip dates", Hint: "Dates and date ranges without runs.",
+			Placeholder: "2026-12-25, 2026-12-24/2027-01-02"},
 		Flag: Flag{Placeholder: "DATES", Help: "Dates and ranges of dates without runs, as in 2026-12-25,2027-01-01/2027-01-06."},
 	},
 }

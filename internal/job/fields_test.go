@@ -35,7 +35,8 @@ func TestFields_AreConsistent(t *testing.T) {
 }
 
 func TestFields_OfEachPlace(t *testing.T) {
-	onlySchedule := []string{"repeat_every", "timezone", "cron", "catch_up", "ends_at", "max_runs", "disable_after", "jitter", "offset", "except"}
+	onlySchedule := []string{"repeat_every", "timezone", "cron", "catch_up", "ends_at", "max_runs", "disable_after", "jitter", "offset",
+		"except"}
 	onCreate := []string{"idempotency_key", "request_id", "on_conflict", "max_wait", "throttle"}
 	for places, missing := range map[Places][]string{
 		ForCreate:    nil,
@@ -77,18 +78,19 @@ func TestRead_RefusesFieldsWhereTheyDoNotWork(t *testing.T) {
 	)
 	key := "k"
 	for body, want := range map[string][]string{
-		`{"url":"https://x","for_schedules":1}`:                                                     {"#/for_schedules"},
-		`{"url":"https://x","for_schedules":1,"cron":"@daily"}`:                                     nil,
-		`{"url":"https://x","for_schedules":null}`:                                                  nil,
-		`{"url":"https://x","for_jobs":true}`:                                                       nil,
-		`{"url":"https://x","for_jobs":true,"repeat_every":5}`:                                      {"#/for_jobs"},
-		`{"url":"https://x","with_key":5}`:                                                          {"#/with_key"},
-		`{"url":"https://x","with_key":5,"idempotency_key":"k"}`:                                    nil,
-		`{"url":"https://x","with_key":5,"idempotency_key":null}`:                                   {"#/with_key"},
-		`{"url":"https://x","without_body":1}`:                                                      nil,
-		`{"url":"https://x","without_body":1,"body":1,"for_schedules":1,"with_key":1,"for_jobs":1}`: {"#/with_key", "#/without_body", "#/for_schedules"},
-		`{"url":"https://x","timezone":"Europe/Berlin"}`:                                            {"#/timezone"},
-		`{"url":"https://x","timezone":"Europe/Berlin","repeat_every":5,"cron":"@daily"}`:           {"#/repeat_every", "#/cron"},
+		`{"url":"https://x","for_schedules":1}`:                   {"#/for_schedules"},
+		`{"url":"https://x","for_schedules":1,"cron":"@daily"}`:   nil,
+		`{"url":"https://x","for_schedules":null}`:                nil,
+		`{"url":"https://x","for_jobs":true}`:                     nil,
+		`{"url":"https://x","for_jobs":true,"repeat_every":5}`:    {"#/for_jobs"},
+		`{"url":"https://x","with_key":5}`:                        {"#/with_key"},
+		`{"url":"https://x","with_key":5,"idempotency_key":"k"}`:  nil,
+		`{"url":"https://x","with_key":5,"idempotency_key":null}`: {"#/with_key"},
+		`{"url":"https://x","without_body":1}`:                    nil,
+		`{"url":"https://x","without_body":1,"body":1,"for_schedules":1,"with_key":1,"for_jobs":1}`: {"#/with_key", "#/without_body",
+			"#/for_schedules"},
+		`{"url":"https://x","timezone":"Europe/Berlin"}`:                                  {"#/timezone"},
+		`{"url":"https://x","timezone":"Europe/Berlin","repeat_every":5,"cron":"@daily"}`: {"#/repeat_every", "#/cron"},
 	} {
 		if _, got := read(t, body); !slices.Equal(got, want) {
 			t.Errorf("%s: problems at %q, want %q", body, got, want)
@@ -113,7 +115,8 @@ func TestMerge(t *testing.T) {
 		{cron, `{"repeat_every":5,"cron":null}`, `{"url":"https://x","repeat_every":5,"n":1.10,"method":"get"}`},
 		{cron, `{"retries":1,"url":"https://y"}`, `{"url":"https://y","cron":"@daily","timezone":"Europe/Berlin","n":1.10,"method":"get","retries":1}`},
 		{cron, `{"retries":null,"n":null}`, `{"url":"https://x","cron":"@daily","timezone":"Europe/Berlin","method":"get"}`},
-		{`{"repeat_every":5,"url":"https://x"}`, `{"timezone":"UTC","cron":"@daily"}`, `{"cron":"@daily","timezone":"UTC","url":"https://x"}`},
+		{`{"repeat_every":5,"url":"https://x"}`, `{"timezone":"UTC","cron":"@daily"}`,
+			`{"cron":"@daily","timezone":"UTC","url":"https://x"}`},
 		{`{"schedule_in":5,"url":"https://x"}`, `{"scheduled_at":7}`, `{"scheduled_at":7,"url":"https://x"}`},
 		{`{"schedule_in":5,"url":"https://x"}`, `{"schedule_in":null}`, `{"url":"https://x"}`},
 	} {
@@ -126,25 +129,28 @@ func TestMerge(t *testing.T) {
 func TestReadDuration(t *testing.T) {
 	const least, most = time.Second, 7 * 24 * time.Hour
 	for text, want := range map[string]time.Duration{
-		`1`: time.Second, `1.5`: 1500 * time.Millisecond, `[2,"Minutes"]`: 2 * time.Minute, `[7,"day"]`: most, `604800`: most, `1.0000009`: time.Second,
+		`1`: time.Second, `1.5`: 1500 * time.Millisecond, `[2,"Minutes"]`: 2 * time.Minute, `[7,"day"]`: most, `604800`: most,
+		`1.0000009`: time.Second,
 	} {
-		got, ok := ReadDuration(rawjson.Value(text), "#/d", least, most, func(pointer, detail string) { t.Errorf("%s: %s %s", text, pointer, detail) })
+		got, ok := ReadDuration(rawjson.Value(text), "#/d", least, most,
+			func(pointer, detail string) { t.Errorf("%s: %s %s", text, pointer, detail) })
 		if !ok || got != want || DurationOf(rawjson.Value(text)) != want {
 			t.Errorf("%s: %v, %v, want %v", text, got, ok, want)
 		}
 	}
 	for text, want := range map[string]map[string]string{
-		`0.5`:           {"#/d": "must be at least 1 second"},
-		`-1`:            {"#/d": "must not be negative"},
-		`[8,"days"]`:    {"#/d/0": "must be at most 7 days"},
-		`1e400`:         {"#/d": "must be at most 7 days"},
-		`"1"`:           {"#/d": "must be a number of seconds or [amount, unit], here 1"},
-		`"5m"`:          {"#/d": "must be a number of seconds or [amount, unit], here [5, \"minutes\"]"},
-		`"soon"`:        {"#/d": "must be a number of seconds or [amount, unit]"},
-		`[]`:            {"#/d": "must be a number of seconds or [amount, unit]"},
-		`[1,"days",2]`:  {"#/d": "must be a number of seconds or [amount, unit]"},
-		`["1","days"]`:  {"#/d/0": "must be a number"},
-		`[-1,"months"]`: {"#/d/1": "must be a unit: second, minute, hour, day or week, singular or plural", "#/d/0": "must not be negative"},
+		`0.5`:          {"#/d": "must be at least 1 second"},
+		`-1`:           {"#/d": "must not be negative"},
+		`[8,"days"]`:   {"#/d/0": "must be at most 7 days"},
+		`1e400`:        {"#/d": "must be at most 7 days"},
+		`"1"`:          {"#/d": "must be a number of seconds or [amount, unit], here 1"},
+		`"5m"`:         {"#/d": "must be a number of seconds or [amount, unit], here [5, \"minutes\"]"},
+		`"soon"`:       {"#/d": "must be a number of seconds or [amount, unit]"},
+		`[]`:           {"#/d": "must be a number of seconds or [amount, unit]"},
+		`[1,"days",2]`: {"#/d": "must be a number of seconds or [amount, unit]"},
+		`["1","days"]`: {"#/d/0": "must be a number"},
+		`[-1,"months"]`: {"#/d/1": "must be a unit: second, minute, hour, day or week, singular or plural",
+			"#/d/0": "must not be negative"},
 	} {
 		found := map[string]string{}
 		_, ok := ReadDuration(rawjson.Value(text), "#/d", least, most, func(pointer, detail string) { found[pointer] = detail })
@@ -156,7 +162,8 @@ func TestReadDuration(t *testing.T) {
 
 func TestDurationText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		time.Second: "1 second", 90 * time.Second: "90 seconds", time.Minute: "1 minute", 24 * time.Hour: "1 day", 36 * time.Hour: "36 hours", MaxAhead: "3,652 days",
+		time.Second: "1 second", 90 * time.Second: "90 seconds", time.Minute: "1 minute", 24 * time.Hour: "1 day",
+		36 * time.Hour: "36 hours", MaxAhead: "3,652 days",
 		time.Millisecond: "1ms", 0: "0s",
 	} {
 		if got := durationText(d); got != want {

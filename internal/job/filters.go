@@ -136,11 +136,13 @@ var filterTable = []Filter{
 		Flag: Flag{"KIND", "Only jobs whose last attempt failed so: timeout, connect, status and so on."},
 	},
 	{
-		Name: "since", In: OfJobs | OfOperations, field: sinceField, Label: "Created from, in UTC", Placeholder: timeExample, Chip: "created from",
+		Name: "since", In: OfJobs | OfOperations, field: sinceField, Label: "Created from, in UTC", Placeholder: timeExample,
+		Chip: "created from",
 		Flag: Flag{"TIME", "Only jobs created from this time on, such as 2026-01-31T09:00:00Z."},
 	},
 	{
-		Name: "until", In: OfJobs | OfOperations, field: untilField, Label: "Created before, in UTC", Placeholder: "2026-03-01 10:00", Chip: "created before",
+		Name: "until", In: OfJobs | OfOperations, field: untilField, Label: "Created before, in UTC", Placeholder: "2026-03-01 10:00",
+		Chip: "created before",
 		Flag: Flag{"TIME", "Only jobs created before this time."},
 	},
 	{

@@ -41,8 +41,9 @@ func TestFilters_AreConsistent(t *testing.T) {
 
 // samples are values of filters that differ from any.
 var samples = map[string]string{
-	"state": "completed", "tag": "a", "host": "example.com", "name": "n", "schedule_id": "0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b", "idempotency_key": "k",
-	"error_kind": "timeout", "since": "2026-01-01", "until": "2026-01-02", "job_id": "7", "parent": "7", "event": EventRequest,
+	"state": "completed", "tag": "a", "host": "example.com", "name": "n", "schedule_id": "0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b",
+	"idempotency_key": "k",
+	"error_kind":      "timeout", "since": "2026-01-01", "until": "2026-01-02", "job_id": "7", "parent": "7", "event": EventRequest,
 }
 
 // Each field of a query is set by one filter, and each filter restricts the list: one
@@ -87,8 +88,10 @@ func TestQuery_SelectsByItsTerms(t *testing.T) {
 		q    Query
 		want bool
 	}{
-		{Query{}, true}, {Query{Tags: []string{"b", "a"}}, true}, {Query{Tags: []string{"a", "c"}}, false}, {Query{Host: "example.com"}, true},
-		{Query{Host: "example.org"}, false}, {Query{Name: &name}, true}, {Query{Name: &other}, false}, {Query{Key: &key}, true}, {Query{Key: &other}, false},
+		{Query{}, true}, {Query{Tags: []string{"b", "a"}}, true}, {Query{Tags: []string{"a", "c"}}, false},
+		{Query{Host: "example.com"}, true},
+		{Query{Host: "example.org"}, false}, {Query{Name: &name}, true}, {Query{Name: &other}, false}, {Query{Key: &key}, true},
+		{Query{Key: &other}, false},
 		{Query{Schedule: schedule}, true}, {Query{Schedule: uuid.New()}, false}, {Query{Name: &name, Host: "example.org"}, false},
 	} {
 		if got := c.q.Selects(j); got != c.want {

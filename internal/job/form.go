@@ -51,7 +51,8 @@ func ReadForm(text string) (rawjson.Value, error) {
 			return nil, err
 		}
 		if parts += len(steps); parts > maxFormParts {
-			return nil, fault.Refuse([]fault.Problem{{Pointer: "#", Detail: fmt.Sprintf("must have at most %d parts, counting each name and each pair of brackets", maxFormParts)}})
+			return nil, fault.Refuse([]fault.Problem{{Pointer: "#",
+				Detail: fmt.Sprintf("must have at most %d parts, counting each name and each pair of brackets", maxFormParts)}})
 		}
 		if err := root.put(steps, value); err != nil {
 			return nil, fmt.Errorf("%.60q %w", name, err)

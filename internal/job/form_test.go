@@ -41,13 +41,15 @@ func TestReadForm_RefusesAFormThatExceedsALimitAsInvalid(t *testing.T) {
 	if _, err := ReadForm(strings.Repeat("a[]=&", 25_000)); err != nil {
 		t.Errorf("50,000 parts: %v", err)
 	}
-	if _, err := ReadForm(strings.Repeat("a[]=&", 25_000) + "b="); fault.CodeOf(err) != fault.Invalid || fault.ProblemsOf(err)[0].Pointer != "#" {
+	if _, err := ReadForm(strings.Repeat("a[]=&", 25_000) + "b="); fault.CodeOf(err) != fault.Invalid ||
+		fault.ProblemsOf(err)[0].Pointer != "#" {
 		t.Errorf("50,001 parts: %v", err)
 	}
 }
 
 func FuzzReadForm(f *testing.F) {
-	for _, s := range []string{"a=1&b[c]=2&b[d][]=3", "schedule_in[0]=30&schedule_in[1]=s", "a[b=1&=2&&%", "url[]=1&url=2&url[a]=3", "%00[%00]=%00"} {
+	for _, s := range []string{"a=1&b[c]=2&b[d][]=3", "schedule_in[0]=30&schedule_in[1]=s", "a[b=1&=2&&%", "url[]=1&url=2&url[a]=3",
+		"%00[%00]=%00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, form string) {

@@ -75,7 +75,8 @@ var (
 // ReadTargets reads the body that defines a group: its targets. The error is a fault
 // that lists every problem.
 func ReadTargets(body rawjson.Value, opts ReadOptions) (rawjson.Value, error) {
-	r, err := newReader(body, `must be a JSON object with targets, as in {"targets": [{"name": "a", "url": "https://example.com/a"}]}`, opts)
+	r, err := newReader(body, `must be a JSON object with targets, as in {"targets": [{"name": "a", "url": "https://example.com/a"}]}`,
+		opts)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,8 @@ func TestRedact_ArgsShowNothingAndTheAttemptHasAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := job.Render(&spec, job.NewDynamic(7, nil))
-	if err != nil || !strings.HasPrefix(string(o.Body), `{"a":1.10,"$job"`) || len(o.Header) != 4 || o.Header[0].Value != "k3y" || o.Header[2].Value != "b" {
+	if err != nil || !strings.HasPrefix(string(o.Body), `{"a":1.10,"$job"`) || len(o.Header) != 4 || o.Header[0].Value != "k3y" ||
+		o.Header[2].Value != "b" {
 		t.Errorf("sent %s, %+v, %v", o.Body, o.Header, err)
 	}
 	if got := string(o.AppendPayload(nil)); got != `{"body":"[redacted]","headers":{"X-Key":"[redacted]","x-list":"[redacted]","X-Open":"o"},"query":{},"url":"https://x"}` {
@@ -70,8 +71,10 @@ func TestRedact_ArgsShowNothingAndTheAttemptHasAll(t *testing.T) {
 
 func TestSplitArgs_LeavesWhatClientsGave(t *testing.T) {
 	for _, text := range []string{
-		`{}`, `{"url":"https://x"}`, `{"url":"https://x","body":{"$hidden":{"body":"x"}}}`, `{"url":"https://x","body":{"a":1,"$hidden":{"body":"x"}}}`,
-		`{"body":"a,\"$hidden\":{\"body\":\"x\"}}","url":"https://x"}`, `{"url":"https://x","body":[{"$hidden":{"body":"x"}}]}`, `{"body":{"a":{"b":"c"}}}`,
+		`{}`, `{"url":"https://x"}`, `{"url":"https://x","body":{"$hidden":{"body":"x"}}}`,
+		`{"url":"https://x","body":{"a":1,"$hidden":{"body":"x"}}}`,
+		`{"body":"a,\"$hidden\":{\"body\":\"x\"}}","url":"https://x"}`, `{"url":"https://x","body":[{"$hidden":{"body":"x"}}]}`,
+		`{"body":{"a":{"b":"c"}}}`,
 	} {
 		if args, h := job.SplitArgs(rawjson.Value(text)); string(args) != text || !h.IsZero() {
 			t.Errorf("%s is read as %s, %+v", text, args, h)
@@ -95,7 +98,8 @@ func FuzzSplitArgs(f *testing.F) {
 			t.Errorf("%s is read as %s, %+v", args, got, h)
 		}
 		h := job.Hidden{Body: letters(body), Headers: letters(headers)}
-		if got, hidden := job.SplitArgs(job.JoinArgs(args, &h)); string(got) != string(args) || hidden.Body != h.Body || hidden.Headers != h.Headers {
+		if got, hidden := job.SplitArgs(job.JoinArgs(args, &h)); string(got) != string(args) || hidden.Body != h.Body ||
+			hidden.Headers != h.Headers {
 			t.Errorf("%s with %+v is read as %s, %+v", args, h, got, hidden)
 		}
 	})
@@ -133,7 +137,8 @@ func TestRedact_EditsLeaveOrReplaceWhatIsHidden(t *testing.T) {
 		{patch: `{"redact":["body","headers"]}`, changes: []string{"/headers", "/redact"}},
 		{patch: `{"redact":["headers"],"body":"[redacted]"}`, refused: []string{"#/redact"}},
 		{patch: `{"redact":["headers"],"body":{"a":3}}`, changes: []string{"/body", "/headers", "/redact"}, sent: `{"a":3}`},
-		{patch: `{"redact":["body","headers","bdy",1,"header:","header:a b","query"]}`, refused: []string{"#/redact/2", "#/redact/3", "#/redact/4", "#/redact/5", "#/redact/6"}},
+		{patch: `{"redact":["body","headers","bdy",1,"header:","header:a b","query"]}`,
+			refused: []string{"#/redact/2", "#/redact/3", "#/redact/4", "#/redact/5", "#/redact/6"}},
 	} {
 		e, err := job.ReadJobEdit(j, rawjson.Value(x.patch), job.ReadOptions{Now: changedAt, Sealer: sealer})
 		if x.refused != nil {
@@ -168,7 +173,8 @@ func TestRedact_EditsLeaveOrReplaceWhatIsHidden(t *testing.T) {
 			t.Errorf("%s: sends %s, %v", x.patch, o.Body, err)
 		}
 	}
-	if _, err := job.Read(rawjson.Value(`{"url":"https://x","redact":["body"],"body":"[redacted]"}`), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), []string{"#/body"}) {
+	if _, err := job.Read(rawjson.Value(`{"url":"https://x","redact":["body"],"body":"[redacted]"}`),
+		job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), []string{"#/body"}) {
 		t.Errorf("a create with the text has problems at %q", pointers(err))
 	}
 }
@@ -214,7 +220,8 @@ func TestRender_ConcealsPreviousInWhatIsShown(t *testing.T) {
 	d.Previous = rawjson.Value(`{"x":{"y":"s3cret"}}`)
 	spec := job.ReadSpec(rawjson.Value(`{"method":"post","url":"https://x","query":{"q":"$previous.x.y"},"body":{"a":"$previous.x","b":"$previous.none"}}`))
 	o, err := job.Render(&spec, d)
-	if err != nil || o.URL != "https://x?q=s3cret" || string(o.Body) != `{"a":{"y":"s3cret"},"b":null,"$job":{"id":7},"$previous":{"x":{"y":"s3cret"}},"$state":{}}` {
+	if err != nil || o.URL != "https://x?q=s3cret" ||
+		string(o.Body) != `{"a":{"y":"s3cret"},"b":null,"$job":{"id":7},"$previous":{"x":{"y":"s3cret"}},"$state":{}}` {
 		t.Errorf("sent %s to %s, %v", o.Body, o.URL, err)
 	}
 	if got := string(o.AppendPayload(nil)); got != `{"body":{"a":"[redacted]","b":"[redacted]","$job":{"id":7},"$previous":"[redacted]","$state":{}},"headers":{},"query":{"q":"[redacted]"},"url":"https://x"}` {

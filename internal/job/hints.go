@@ -8,8 +8,10 @@ import (
 // synonyms are names of fields and query parameters in other schedulers and
 // clients, as plain writes them, with the names that they stand for.
 var synonyms = map[string]string{
-	"delay": "schedule_in", "after": "schedule_in", "wait": "schedule_in", "in": "schedule_in", "runin": "schedule_in", "startin": "schedule_in",
-	"at": "scheduled_at", "when": "scheduled_at", "runat": "scheduled_at", "dueat": "scheduled_at", "due": "scheduled_at", "date": "scheduled_at",
+	"delay": "schedule_in", "after": "schedule_in", "wait": "schedule_in", "in": "schedule_in", "runin": "schedule_in",
+	"startin": "schedule_in",
+	"at":      "scheduled_at", "when": "scheduled_at", "runat": "scheduled_at", "dueat": "scheduled_at", "due": "scheduled_at",
+	"date":      "scheduled_at",
 	"notbefore": "scheduled_at", "time": "scheduled_at", "startat": "scheduled_at", "scheduletime": "scheduled_at",
 	"every": "repeat_every", "interval": "repeat_every", "repeat": "repeat_every", "rate": "repeat_every", "frequency": "repeat_every",
 	"schedule": "cron", "crontab": "cron", "cronexpression": "cron", "scheduleexpression": "cron",
@@ -19,10 +21,13 @@ var synonyms = map[string]string{
 	"uri": "url", "endpoint": "url", "target": "url", "destination": "url", "address": "url", "href": "url",
 	"verb": "method", "httpmethod": "method", "params": "query", "queryparams": "query", "querystring": "query",
 	"callback": "callback_url", "webhook": "webhook_url", "failurecallback": "callback_url",
-	"key": "idempotency_key", "deduplicationid": "idempotency_key", "dedupekey": "idempotency_key", "uniquekey": "idempotency_key", "unique": "idempotency_key",
+	"key": "idempotency_key", "deduplicationid": "idempotency_key", "dedupekey": "idempotency_key", "uniquekey": "idempotency_key",
+	"unique":     "idempotency_key",
 	"maxretries": "retries", "maxattempts": "retries", "attempts": "retries", "retry": "retries", "retrycount": "retries",
-	"maxtime": "timeout", "deadline": "timeout", "title": "name", "label": "name", "labels": "tags", "comment": "description", "notes": "description",
-	"status": "state", "states": "state", "sort": "order_by", "sortby": "order_by", "order": "order_by", "orderby": "order_by", "from": "since", "to": "until",
+	"maxtime": "timeout", "deadline": "timeout", "title": "name", "label": "name", "labels": "tags", "comment": "description",
+	"notes":  "description",
+	"status": "state", "states": "state", "sort": "order_by", "sortby": "order_by", "order": "order_by", "orderby": "order_by",
+	"from": "since", "to": "until",
 	"pagesize": "limit", "perpage": "limit", "skip": "offset", "job": "job_id", "hostname": "host",
 }
 

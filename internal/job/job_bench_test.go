@@ -50,8 +50,9 @@ func benchmarkJob(b *testing.B, text string) *Job {
 		b.Fatal(err)
 	}
 	return &Job{
-		Number: 29180, ID: NewID(noon), Owner: Owner{ID: uuid.New(), Number: 7}, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-		InsertedAt: noon, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, State: Available, Args: draft.Args,
+		Number: 29180, ID: NewID(noon), Owner: Owner{ID: uuid.New(), Number: 7}, Key: draft.Key, Name: draft.Name,
+		Description: draft.Description,
+		InsertedAt:  noon, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, State: Available, Args: draft.Args,
 	}
 }
 

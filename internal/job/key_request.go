@@ -80,7 +80,8 @@ func RefuseOtherRequestID(j *Job) error {
 	if j != nil {
 		created = "job " + strconv.FormatInt(j.Number, 10)
 	}
-	return fault.Refuse([]fault.Problem{{Pointer: Pointer(requestField), Detail: "was sent with another request, which was answered with " + created +
+	return fault.Refuse([]fault.Problem{{Pointer: Pointer(requestField), Detail: "was sent with another request, which was answered with " +
+		created +
 		"; use another request_id for each request"}})
 }
 
@@ -105,6 +106,7 @@ func RefuseOtherRequest(holder, created *Job) error {
 	if same && holder.RerunOf == created.RerunOf {
 		return nil
 	}
-	return fault.Refuse([]fault.Problem{{Pointer: Pointer(keyField), Detail: "of the header Idempotency-Key was sent with another request, which created job " +
-		strconv.FormatInt(holder.Number, 10) + "; use another key for each request"}})
+	return fault.Refuse([]fault.Problem{{Pointer: Pointer(keyField),
+		Detail: "of the header Idempotency-Key was sent with another request, which created job " +
+			strconv.FormatInt(holder.Number, 10) + "; use another key for each request"}})
 }

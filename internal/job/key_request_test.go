@@ -56,7 +56,8 @@ func TestRequestKey_KeepsUUIDsAndDigestsTheRest(t *testing.T) {
 
 func TestRequestIDOf_ReturnsWhatCouldBeRight(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"request_id":"r"}`: "r", `{"url":1,"request_id":"\u00e4"}`: "ä", `{}`: "", `[]`: "", `null`: "", `{"request_id":7}`: "", `{"request_id":"\u0000"}`: "",
+		`{"request_id":"r"}`: "r", `{"url":1,"request_id":"\u00e4"}`: "ä", `{}`: "", `[]`: "", `null`: "", `{"request_id":7}`: "",
+		`{"request_id":"\u0000"}`: "",
 	} {
 		if got := RequestIDOf(rawjson.Value(body)); got != want {
 			t.Errorf("%s has %q, want %q", body, got, want)

@@ -10,7 +10,8 @@ import (
 // credentialWords mark a header as a credential if its name has one of them,
 // between hyphens, underscores or dots.
 var credentialWords = []string{
-	"apikey", "auth", "authorization", "cookie", "credential", "credentials", "jwt", "key", "passwd", "password", "secret", "session", "token",
+	"apikey", "auth", "authorization", "cookie", "credential", "credentials", "jwt", "key", "passwd", "password", "secret", "session",
+	"token",
 }
 
 // IsCredential reports whether a header's name says that its value is a

@@ -8,9 +8,11 @@ import (
 
 func TestIsCredential_GoesByTheWordsOfAName(t *testing.T) {
 	for name, want := range map[string]bool{
-		"Authorization": true, "proxy-authorization": true, "Cookie": true, "Set-Cookie": true, "X-API-Key": true, "x_api_key": true, "ApiKey": true,
+		"Authorization": true, "proxy-authorization": true, "Cookie": true, "Set-Cookie": true, "X-API-Key": true, "x_api_key": true,
+		"ApiKey":       true,
 		"X-Auth-Token": true, "X-Amz-Security-Token": true, "Private.Token": true, "x-session-id": true,
-		"Idempotency-Key": false, "Content-Type": false, "X-Author": false, "Keyboard": false, "Accept": false, "": false, "X-Tokens-Left": false,
+		"Idempotency-Key": false, "Content-Type": false, "X-Author": false, "Keyboard": false, "Accept": false, "": false,
+		"X-Tokens-Left": false,
 	} {
 		if got := IsCredential(name); got != want {
 			t.Errorf("%s is a credential: %v, want %v", name, got, want)

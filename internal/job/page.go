@@ -73,7 +73,8 @@ type Page[T any] struct {
 // one more, which shows whether other records follow, and cuts the result down to
 // the limit and byte budget of q. In the default order, position returns where
 // the page after a record begins.
-func ReadPage[T any](q ListQuery, size func(T) int, position func(T) (number int64, id uuid.UUID), read func(ListQuery) ([]T, error)) (Page[T], error) {
+func ReadPage[T any](q ListQuery, size func(T) int, position func(T) (number int64, id uuid.UUID),
+	read func(ListQuery) ([]T, error)) (Page[T], error) {
 	one := q
 	one.Limit++
 	records, err := read(one)

@@ -28,13 +28,16 @@ func TestReadPage_ReturnsTheQueryOfTheNextPage(t *testing.T) {
 		{"an empty list", ListQuery{Limit: 2}, nil, nil, nil},
 		{"exactly one page", ListQuery{Limit: 2}, numbered(1, 1), []int64{2, 1}, nil},
 		{"one record more", ListQuery{Limit: 2}, numbered(1, 1, 1), []int64{3, 2}, &ListQuery{Limit: 2, After: 2}},
-		{"an offset ends with the first page", ListQuery{Limit: 2, Offset: 7}, numbered(1, 1, 1), []int64{3, 2}, &ListQuery{Limit: 2, After: 2}},
+		{"an offset ends with the first page", ListQuery{Limit: 2, Offset: 7}, numbered(1, 1, 1), []int64{3, 2},
+			&ListQuery{Limit: 2, After: 2}},
 		{
 			"in another order", ListQuery{Limit: 2, Offset: 4, Order: Order{Field: "state"}}, numbered(1, 1, 1), []int64{3, 2},
 			&ListQuery{Limit: 2, Offset: 6, Order: Order{Field: "state"}},
 		},
-		{"over the budget", ListQuery{Limit: 9, Bytes: 100}, numbered(60, 30, 20), []int64{3, 2}, &ListQuery{Limit: 9, Bytes: 100, After: 2}},
-		{"a first record over the budget", ListQuery{Limit: 9, Bytes: 100}, numbered(200), []int64{1}, &ListQuery{Limit: 9, Bytes: 100, After: 1}},
+		{"over the budget", ListQuery{Limit: 9, Bytes: 100}, numbered(60, 30, 20), []int64{3, 2},
+			&ListQuery{Limit: 9, Bytes: 100, After: 2}},
+		{"a first record over the budget", ListQuery{Limit: 9, Bytes: 100}, numbered(200), []int64{1},
+			&ListQuery{Limit: 9, Bytes: 100, After: 1}},
 	} {
 		page, err := ReadPage(x.q, Size, (*Job).Position, func(q ListQuery) ([]*Job, error) {
 			if q.Limit != x.q.Limit+1 {
@@ -73,7 +76,8 @@ func TestParseRef_AcceptsOnlyCanonicalIDs(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "0", "-1", "+1", "01", " 1", "1.0", "9223372036854775808", uuid.Nil.String(), "01890A5D-AC96-774B-BCCE-B302099A805", "{" + id.String() + "}",
+		"", "0", "-1", "+1", "01", " 1", "1.0", "9223372036854775808", uuid.Nil.String(), "01890A5D-AC96-774B-BCCE-B302099A805",
+		"{" + id.String() + "}",
 	} {
 		if got, ok := ParseRef(text); ok {
 			t.Errorf("%q was read as %+v", text, got)

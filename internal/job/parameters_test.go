@@ -21,7 +21,8 @@ func TestFilters_ReadsEachParameter(t *testing.T) {
 	if len(p.Problems) != 0 {
 		t.Fatalf("problems: %v", p.Problems)
 	}
-	if !slices.Equal(q.States, []State{Available, Retryable}) || q.Schedule.String() != "0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b" || *q.Key != "k" ||
+	if !slices.Equal(q.States, []State{Available, Retryable}) || q.Schedule.String() != "0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b" ||
+		*q.Key != "k" ||
 		!slices.Equal(q.Tags, []string{"a", "b:c"}) || q.Host != "example.com" || *q.Name != "Nightly report" ||
 		!q.Since.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) || !q.Until.Equal(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("read %+v", q)
@@ -32,9 +33,12 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 	for query, want := range map[string][]string{
 		"tag=": {"tag"}, "tag=a&tag=B": {"tag"}, "tag=" + strings.Repeat("x", 65): {"tag"}, "tag=%C3%A9": {"tag"},
 		"tag=1&tag=2&tag=3&tag=4&tag=5&tag=6&tag=7&tag=8&tag=9&tag=10&tag=11": {"tag"},
-		"host=": {"host"}, "host=a:80": {"host"}, "host=a/b": {"host"}, "host=a%00": {"host"}, "host=u@a": {"host"}, "host=a?b": {"host"}, "host=a&host=b": {"host"},
-		"name=": {"name"}, "name=a%00": {"name"}, "name=" + strings.Repeat("x", 256): {"name"}, "since=x": {"since"}, "until=": {"until"},
-		"since=2026-01-02&until=2026-01-01": {"until"}, "state=pending&schedule_id=1&idempotency_key=": {"idempotency_key", "schedule_id", "state"},
+		"host=": {"host"}, "host=a:80": {"host"}, "host=a/b": {"host"}, "host=a%00": {"host"}, "host=u@a": {"host"}, "host=a?b": {"host"},
+		"host=a&host=b": {"host"},
+		"name=":         {"name"}, "name=a%00": {"name"}, "name=" + strings.Repeat("x", 256): {"name"}, "since=x": {"since"},
+		"until=":                            {"until"},
+		"since=2026-01-02&until=2026-01-01": {"until"},
+		"state=pending&schedule_id=1&idempotency_key=": {"idempotency_key", "schedule_id", "state"},
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -50,7 +54,8 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 			t.Errorf("%s: problems of %q, want %q", query, got, want)
 		}
 	}
-	for _, query := range []string{"host=2001:db8::1", "host=a_b.example", "since=2026-01-01&until=2026-01-01", "tag=0", "tag=" + strings.Repeat("x", 64)} {
+	for _, query := range []string{"host=2001:db8::1", "host=a_b.example", "since=2026-01-01&until=2026-01-01", "tag=0",
+		"tag=" + strings.Repeat("x", 64)} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +70,8 @@ func TestFilters_RefusesWhatIsMalformed(t *testing.T) {
 func TestLimitKey(t *testing.T) {
 	for key, want := range map[string]bool{
 		"stripe": true, "A.b_c:d": true, "": false, "a b": false,
-		"host:": false, "host:.": false, "host:a..b": false, "host:a b": false, "host:a/b": false, "host:127.0.0.1": true, "host:a_b.example": true,
+		"host:": false, "host:.": false, "host:a..b": false, "host:a b": false, "host:a/b": false, "host:127.0.0.1": true,
+		"host:a_b.example":     true,
 		"host:example.com:443": false, "host:[::1]:443": false, "host:[::1": false, "host:::1]": false, "host:[a]": false,
 		"host:" + strings.Repeat("a", 253): true, "host:" + strings.Repeat("a", 254): false,
 	} {
@@ -76,7 +82,8 @@ func TestLimitKey(t *testing.T) {
 }
 
 func FuzzFilters(f *testing.F) {
-	for _, s := range []string{"tag=a&tag=b", "host=a:80", "host=[::1]", "since=2026-01-01&until=1", "name=%00", "state=scheduled", "host=%25zone"} {
+	for _, s := range []string{"tag=a&tag=b", "host=a:80", "host=[::1]", "since=2026-01-01&until=1", "name=%00", "state=scheduled",
+		"host=%25zone"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
@@ -89,7 +96,8 @@ func FuzzFilters(f *testing.F) {
 		if len(p.Problems) > 0 {
 			return
 		}
-		if len(q.Tags) > MaxTags || slices.ContainsFunc(q.Tags, func(tag string) bool { return !IsTag(tag) }) || strings.ToLower(q.Host) != q.Host {
+		if len(q.Tags) > MaxTags || slices.ContainsFunc(q.Tags, func(tag string) bool { return !IsTag(tag) }) ||
+			strings.ToLower(q.Host) != q.Host {
 			t.Fatalf("%q reads as %+v", query, q)
 		}
 	})
@@ -137,7 +145,8 @@ func TestLabelsOf_ReadsHostAndTags(t *testing.T) {
 
 func TestFilters_NameHostsAsRecordsDo(t *testing.T) {
 	for text, want := range map[string]string{
-		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example", "xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1", "[2001:DB8::1]": "2001:db8::1",
+		"Example.COM": "example.com", "example.com.": "example.com", "BÜCHER.example": "xn--bcher-kva.example",
+		"xn--bcher-kva.example": "xn--bcher-kva.example", "2001:DB8::1": "2001:db8::1", "[2001:DB8::1]": "2001:db8::1",
 	} {
 		p := Parameters{Values: url.Values{"host": {text}}}
 		if got := p.Filters(OfJobs).Query.Host; got != want || len(p.Problems) > 0 {

@@ -45,7 +45,8 @@ func (d *Delivery) Whole(payloads map[uuid.UUID]rawjson.Value) (rawjson.Value, e
 	for _, p := range d.Parts {
 		payload := payloads[p.Log]
 		if p.At < copied || p.At > len(d.Body) || p.From < 0 || p.From > p.To || p.To > len(payload) {
-			return nil, fmt.Errorf("delivery %s refers to bytes %d to %d of log %s, which has %d", d.MessageID, p.From, p.To, p.Log, len(payload))
+			return nil, fmt.Errorf("delivery %s refers to bytes %d to %d of log %s, which has %d", d.MessageID, p.From, p.To, p.Log,
+				len(payload))
 		}
 		whole.Write(d.Body[copied:p.At])
 		whole.Write(payload[p.From:p.To])

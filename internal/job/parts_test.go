@@ -33,7 +33,8 @@ func TestWhole_InsertsThePartsFromLogs(t *testing.T) {
 }
 
 func TestParseParts_ReadsWhatFormatPartsWrote(t *testing.T) {
-	for _, parts := range [][]Part{nil, {{At: 1, Log: uuid.New(), From: 2, To: 3}}, {{Log: uuid.New()}, {At: 1 << 20, Log: uuid.New(), From: 1, To: 2 << 20}}} {
+	for _, parts := range [][]Part{nil, {{At: 1, Log: uuid.New(), From: 2, To: 3}},
+		{{Log: uuid.New()}, {At: 1 << 20, Log: uuid.New(), From: 1, To: 2 << 20}}} {
 		got, err := ParseParts(FormatParts(parts))
 		if err != nil || !reflect.DeepEqual(got, parts) {
 			t.Errorf("%v, %v; want %v", got, err, parts)

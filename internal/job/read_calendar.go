@@ -184,7 +184,8 @@ func (s *Schedule) Grid() (*schedule.Grid, Spec) {
 		return nil, spec
 	}
 	return &schedule.Grid{
-		Frequency: frequency, Begin: s.FirstDue, Until: spec.EndsAt, Except: spec.Except, Shift: schedule.ShiftOf(s.ID, spec.Jitter) + spec.Offset,
+		Frequency: frequency, Begin: s.FirstDue, Until: spec.EndsAt, Except: spec.Except,
+		Shift: schedule.ShiftOf(s.ID, spec.Jitter) + spec.Offset,
 	}, spec
 }
 

@@ -92,7 +92,8 @@ func TestRead_GridOfASchedule(t *testing.T) {
 		{`"cron":"0 9 * * *","scheduled_at":"2026-08-01"`, "2026-09-02T09:00:00", "2026-09-02T09:00:00", "2026-09-02T09:00:00"},
 		{`"cron":"0 9 * * *","except":["2026-09-02/2026-09-05"]`, "2026-09-06T09:00:00", "2026-09-06T09:00:00", "2026-09-06T09:00:00"},
 		{`"cron":"0 9 * * *","jitter":[1,"hour"]`, "2026-09-02T09:00:00", "2026-09-02T09:43:27.636919", "2026-09-02T09:43:27.636919"},
-		{`"repeat_every":[1,"day"],"scheduled_at":"2026-09-09","jitter":[1,"hour"]`, "2026-09-09T00:00:00", "2026-09-09T00:43:27.636919", "2026-09-09T00:43:27.636919"},
+		{`"repeat_every":[1,"day"],"scheduled_at":"2026-09-09","jitter":[1,"hour"]`, "2026-09-09T00:00:00", "2026-09-09T00:43:27.636919",
+			"2026-09-09T00:43:27.636919"},
 	} {
 		draft, err := Read(rawjson.Value(`{"url":"https://example.com/",`+c.members+`}`), ReadOptions{Now: now, Schedule: id})
 		if err != nil {
@@ -100,7 +101,8 @@ func TestRead_GridOfASchedule(t *testing.T) {
 			continue
 		}
 		const layout = "2006-01-02T15:04:05.999999"
-		if got := []string{draft.Grid.Begin.Format(layout), draft.ScheduledAt.Format(layout), draft.DueAt.Format(layout)}; got[0] != c.begin || got[1] != c.due || got[2] != c.fires || draft.ScheduleID != id {
+		if got := []string{draft.Grid.Begin.Format(layout), draft.ScheduledAt.Format(layout),
+			draft.DueAt.Format(layout)}; got[0] != c.begin || got[1] != c.due || got[2] != c.fires || draft.ScheduleID != id {
 			t.Errorf("%s: begins at %s, due at %s, fires at %s", c.members, got[0], got[1], got[2])
 		}
 		s := Schedule{ID: draft.ScheduleID, FirstDue: draft.Grid.Begin, Args: draft.Args}

@@ -178,7 +178,8 @@ func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
 			p.given[m.Name] = !rawjson.IsNull(m.Value)
 		case byName[m.Name] != nil && rawjson.IsNull(m.Value) && !p.has(m.Name):
 		case byName[m.Name] != nil && p.schedule != uuid.Nil:
-			r.refuse(Pointer(m.Name), "can't be changed for one run; change its schedule %s, or give only %s", p.schedule, strings.Join(known, ", "))
+			r.refuse(Pointer(m.Name), "can't be changed for one run; change its schedule %s, or give only %s", p.schedule,
+				strings.Join(known, ", "))
 		default:
 			r.refuseUnknown(m.Name, known)
 		}

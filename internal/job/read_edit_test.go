@@ -40,15 +40,20 @@ func TestReadJobEdit(t *testing.T) {
 		Args: rawjson.Value(`{"url":"https://x","schedule_in":3600,"headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`),
 	}
 	for body, want := range map[string]struct{ args, changes string }{
-		`{}`:                                 {string(j.Args), `[]`},
-		`{"name":"n","retries":5}`:           {string(j.Args), `[]`},
-		`{"headers":{"b":"2","a":"1"}}`:      {`{"url":"https://x","schedule_in":3600,"headers":{"b":"2","a":"1"},"retries":5,"method":"get"}`, `[]`},
-		`{"name":null,"description":"d"}`:    {string(j.Args), `[{"path":"/name","from":"n","to":null},{"path":"/description","from":null,"to":"d"}]`},
-		`{"headers":{"c":3},"retries":null}`: {`{"url":"https://x","schedule_in":3600,"headers":{"c":3},"method":"get"}`, `[{"path":"/headers","from":{"a":"1","b":"2"},"to":{"c":3}},{"path":"/retries","from":5,"to":null}]`},
-		`{"headers":null,"method":"POST"}`:   {`{"url":"https://x","schedule_in":3600,"retries":5,"method":"post","headers":{}}`, `[{"path":"/headers","from":{"a":"1","b":"2"},"to":{}},{"path":"/method","from":"get","to":"post"}]`},
-		`{"scheduled_at":"2026-03-05"}`:      {`{"url":"https://x","scheduled_at":"2026-03-05","headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`, `[{"path":"/schedule_in","from":3600,"to":null},{"path":"/scheduled_at","from":null,"to":"2026-03-05"}]`},
-		`{"schedule_in":3600}`:               {string(j.Args), `[]`},
-		`{"schedule_in":60.0}`:               {`{"url":"https://x","schedule_in":60.0,"headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`, `[{"path":"/schedule_in","from":3600,"to":60.0}]`},
+		`{}`:                       {string(j.Args), `[]`},
+		`{"name":"n","retries":5}`: {string(j.Args), `[]`},
+		`{"headers":{"b":"2","a":"1"}}`: {`{"url":"https://x","schedule_in":3600,"headers":{"b":"2","a":"1"},"retries":5,"method":"get"}`,
+			`[]`},
+		`{"name":null,"description":"d"}`: {string(j.Args),
+			`[{"path":"/name","from":"n","to":null},{"path":"/description","from":null,"to":"d"}]`},
+		`{"headers":{"c":3},"retries":null}`: {`{"url":"https://x","schedule_in":3600,"headers":{"c":3},"method":"get"}`,
+			`[{"path":"/headers","from":{"a":"1","b":"2"},"to":{"c":3}},{"path":"/retries","from":5,"to":null}]`},
+		`{"headers":null,"method":"POST"}`: {`{"url":"https://x","schedule_in":3600,"retries":5,"method":"post","headers":{}}`,
+			`[{"path":"/headers","from":{"a":"1","b":"2"},"to":{}},{"path":"/method","from":"get","to":"post"}]`},
+		`{"scheduled_at":"2026-03-05"}`: {`{"url":"https://x","scheduled_at":"2026-03-05","headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`, `[{"path":"/schedule_in","from":3600,"to":null},{"path":"/scheduled_at","from":null,"to":"2026-03-05"}]`},
+		`{"schedule_in":3600}`:          {string(j.Args), `[]`},
+		`{"schedule_in":60.0}`: {`{"url":"https://x","schedule_in":60.0,"headers":{"a":"1","b":"2"},"retries":5,"method":"get"}`,
+			`[{"path":"/schedule_in","from":3600,"to":60.0}]`},
 	} {
 		e, err := job.ReadJobEdit(j, rawjson.Value(body), job.ReadOptions{Now: changedAt})
 		if err != nil {
@@ -70,7 +75,8 @@ func TestReadJobEdit_ChecksTheWholeRecord(t *testing.T) {
 	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","method":"get"}`)}
 	for body, want := range map[string][]string{
 		`[]`: {"#"}, `{"url":null}`: {"#/url"}, `{"url":"http://x"}`: {"#/url"}, `{"bdy":1}`: {"#/bdy"}, `{"cron":"@daily"}`: {"#/cron"},
-		`{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"repeat_every":5}`: {"#/repeat_every"}, `{"schedule_in":[1,"month"]}`: {"#/schedule_in/1"},
+		`{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"repeat_every":5}`: {"#/repeat_every"},
+		`{"schedule_in":[1,"month"]}`:                   {"#/schedule_in/1"},
 		`{"schedule_in":5,"scheduled_at":"2031-01-01"}`: {"#/schedule_in", "#/scheduled_at"},
 		`{"headers":{"host":"x"},"retries":21}`:         {"#/headers/host", "#/retries"}, `{"name":5}`: {"#/name"},
 	} {
@@ -88,7 +94,8 @@ func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 		t.Errorf("refused with %v", err)
 	}
 	e, err := job.ReadJobEdit(j, rawjson.Value(`{"name":"n","schedule_in":5}`), job.ReadOptions{Now: changedAt})
-	if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(5*time.Second)) || string(e.Args) != `{"url":"https://x","repeat_every":60,"method":"get","headers":{},"schedule_in":5}` {
+	if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(5*time.Second)) ||
+		string(e.Args) != `{"url":"https://x","repeat_every":60,"method":"get","headers":{},"schedule_in":5}` {
 		t.Errorf("%v, %+v", err, e)
 	}
 }
@@ -112,7 +119,8 @@ func TestReadJobEdit_OfARunIsExact(t *testing.T) {
 			continue
 		}
 		for _, field := range []string{`{"schedule_in":3600}`, `{"scheduled_at":"2026-03-04T05:30:01Z"}`} {
-			if _, err := job.ReadJobEdit(j, rawjson.Value(field), job.ReadOptions{Now: changedAt}); len(pointers(err)) != 1 || pointers(err)[0] == "#/ends_at" {
+			if _, err := job.ReadJobEdit(j, rawjson.Value(field), job.ReadOptions{Now: changedAt}); len(pointers(err)) != 1 ||
+				pointers(err)[0] == "#/ends_at" {
 				t.Errorf("%s, %s: refused at %q", times, field, pointers(err))
 			}
 		}
@@ -149,7 +157,8 @@ func TestReadScheduleEdit_ChecksTheWholeRecord(t *testing.T) {
 	}{
 		{interval, `{"cron":"@daily"}`, `{"url":"https://x","cron":"@daily","method":"get","headers":{}}`, nil},
 		{interval, `{"timezone":"Europe/Berlin"}`, "", []string{"#/timezone"}},
-		{interval, `{"timezone":"Europe/Berlin","cron":"@daily"}`, `{"url":"https://x","cron":"@daily","timezone":"Europe/Berlin","method":"get","headers":{}}`, nil},
+		{interval, `{"timezone":"Europe/Berlin","cron":"@daily"}`,
+			`{"url":"https://x","cron":"@daily","timezone":"Europe/Berlin","method":"get","headers":{}}`, nil},
 		{interval, `{"repeat_every":null}`, "", []string{"#/repeat_every"}},
 		{interval, `{"repeat_every":0.5}`, "", []string{"#/repeat_every"}},
 		{interval, `{"cron":"0 0 30 2 *"}`, "", []string{"#/cron"}},
@@ -183,7 +192,8 @@ func TestReadScheduleEdit_BeginsAtTheFirstTimeAskedFor(t *testing.T) {
 		{`"retries":1`, `{"repeat_every":60}`, "2027-01-01T00:00:00Z"},
 		{`"schedule_in":7200`, `{"cron":"30 * * * *","schedule_in":null}`, "2026-03-04T05:30:00Z"},
 	} {
-		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first + `,"method":"get","headers":{}}`)}
+		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first +
+			`,"method":"get","headers":{}}`)}
 		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
 		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
 			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
@@ -233,10 +243,14 @@ func TestReplace_KeepsTheShiftOfTheSchedule(t *testing.T) {
 	}
 	shift := schedule.ShiftOf(s.ID, time.Hour)
 	for body, want := range map[string]time.Time{
-		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"]}`:                                               time.Date(2026, 3, 4, 7, 0, 0, 0, time.UTC),
-		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"],"except":["2026-03-04/2026-03-08"]}`:            time.Date(2026, 3, 9, 7, 0, 0, 0, time.UTC),
-		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"scheduled_at":"2026-03-01T07:00"}`:       time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC),
-		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"schedule_in":0,"except":["2026-03-04"]}`: changedAt.AddDate(0, 0, 1),
+		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"]}`: time.Date(2026, 3, 4, 7,
+			0, 0, 0, time.UTC),
+		`{"url":"https://x","cron":"0 7 * * *","jitter":[1,"hour"],"except":["2026-03-04/2026-03-08"]}`: time.Date(2026, 3, 9, 7,
+			0, 0, 0, time.UTC),
+		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"scheduled_at":"2026-03-01T07:00"}`: time.Date(2026, 3, 1, 7,
+			0, 0, 0, time.UTC),
+		`{"url":"https://x","repeat_every":[1,"day"],"jitter":[1,"hour"],"schedule_in":0,"except":["2026-03-04"]}`: changedAt.AddDate(0, 0,
+			1),
 	} {
 		d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt})
 		if err != nil {
@@ -265,7 +279,8 @@ func TestReplace_RefusesAGridWithoutDueTimes(t *testing.T) {
 		early[15] = i
 	}
 	ends := changedAt.Add(time.Hour + schedule.ShiftOf(early, 20*time.Hour))
-	body := `{"url":"https://x","repeat_every":[1,"day"],"schedule_in":[1,"hour"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(ends) + `"}`
+	body := `{"url":"https://x","repeat_every":[1,"day"],"schedule_in":[1,"hour"],"jitter":[20,"hours"],"ends_at":"` +
+		job.FormatTime(ends) + `"}`
 	d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: early})
 	if err != nil {
 		t.Fatal(err)
@@ -284,12 +299,15 @@ func TestReadSchedule_KeepsTheGridOfWhatItReplaces(t *testing.T) {
 	body := `{"url":"https://x","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(last) + `"}`
 	s := &job.Schedule{
 		ID: id, Revision: 3, FirstDue: last.Add(-shift).AddDate(0, 0, -2),
-		Args: rawjson.Value(`{"url":"https://x","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(last) + `","method":"get","headers":{}}`),
+		Args: rawjson.Value(`{"url":"https://x","repeat_every":[1,"day"],"jitter":[20,"hours"],"ends_at":"` + job.FormatTime(last) +
+			`","method":"get","headers":{}}`),
 	}
 	read := func(body string) (*job.Draft, error) {
-		return job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: id, Replaces: func() *job.Schedule { return s }})
+		return job.ReadSchedule(rawjson.Value(body),
+			job.ReadOptions{Now: changedAt, Schedule: id, Replaces: func() *job.Schedule { return s }})
 	}
-	if d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: id}); !slices.Equal(pointers(err), []string{"#/ends_at"}) {
+	if d, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt, Schedule: id}); !slices.Equal(pointers(err),
+		[]string{"#/ends_at"}) {
 		t.Errorf("a new schedule: %+v, %v", d, err)
 	}
 	d, err := read(body)
@@ -329,7 +347,8 @@ func TestReadSchedule_OfEqualContentIsRight(t *testing.T) {
 	}
 	opts := job.ReadOptions{
 		Now: changedAt, Replaces: func() *job.Schedule { return s },
-		HasLimit: func(string) bool { return false }, CheckSecret: func(string, string, job.SecretKind) string { return "is gone" }, CheckHost: func(string) string { return "is denied" },
+		HasLimit: func(string) bool { return false }, CheckSecret: func(string, string, job.SecretKind) string { return "is gone" },
+		CheckHost: func(string) string { return "is denied" },
 	}
 	const same = `"name":"n","headers":{"a":"{{secret.gone}}"},"method":"PUT","limits":["gone"],"url":"https://x","ends_at":"2020-01-01","repeat_every":60,"body":null}`
 	d, err := job.ReadSchedule(rawjson.Value(`{`+same), opts)
@@ -339,7 +358,8 @@ func TestReadSchedule_OfEqualContentIsRight(t *testing.T) {
 	if e, err := job.Replace(s, d); err != nil || len(e.Changes) != 0 || e.Moves {
 		t.Errorf("%+v, %v", e, err)
 	}
-	for _, members := range []string{`"body":1,`, `"name":1,`, `"description":"d",`, `"idempotency_key":"k",`, `"schedule_at":1,`, `"x":null,`, `"method":5,`, `"headers":1,`} {
+	for _, members := range []string{`"body":1,`, `"name":1,`, `"description":"d",`, `"idempotency_key":"k",`, `"schedule_at":1,`,
+		`"x":null,`, `"method":5,`, `"headers":1,`} {
 		field, _, _ := strings.Cut(members, ":")
 		body := `{` + members + strings.Replace(same, field+`:`, `"description":`, 1)
 		if _, err := job.ReadSchedule(rawjson.Value(body), opts); err == nil {
@@ -350,7 +370,8 @@ func TestReadSchedule_OfEqualContentIsRight(t *testing.T) {
 
 func TestReadNext_KnowsDurationsThatAreTooLong(t *testing.T) {
 	for text, want := range map[string]string{
-		`345600000`: "must be at most", `[4000,"days"]`: "must be at most", `315532801`: "must be at most", `315532800`: "", `1`: "", `-1`: "must",
+		`345600000`: "must be at most", `[4000,"days"]`: "must be at most", `315532801`: "must be at most", `315532800`: "", `1`: "",
+		`-1`:           "must",
 		`"9999-12-31"`: "must be at most", `"2001-01-01"`: "", `1e300`: "must", `99999999999999`: "must be at most",
 		strconv.FormatInt(changedAt.Unix()-5, 10): "", strconv.FormatInt(changedAt.Add(time.Hour).UnixMilli(), 10): "",
 	} {
@@ -362,20 +383,24 @@ func TestReadNext_KnowsDurationsThatAreTooLong(t *testing.T) {
 
 func TestReadRerun(t *testing.T) {
 	name := "n\"1"
-	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
+	j := &job.Job{Name: &name, Key: &name, Args: rawjson.Value(
+		`{"schedule_in":5,"url":"https://x","body":{"cron":1,"n":1.10},"cron":"* * * * *","timezone":"Europe/Berlin","method":"put","headers":{}}`)}
 	want := `{"url":"https://x","body":{"cron":1,"n":1.10},"method":"put","headers":{},"name":"n\"1"}`
 	if got := job.Again(j); string(got) != want {
 		t.Errorf("again is %s, want %s", got, want)
 	}
 	d, err := job.ReadRerun(j, rawjson.Value(`{"body":null,"retries":1,"schedule_in":60,"name":"m"}`), job.ReadOptions{Now: changedAt})
-	if err != nil || string(d.Args) != `{"url":"https://x","method":"put","headers":{},"retries":1,"schedule_in":60}` || *d.Name != "m" || d.Key != nil || !d.DueAt.Equal(changedAt.Add(time.Minute)) {
+	if err != nil || string(d.Args) != `{"url":"https://x","method":"put","headers":{},"retries":1,"schedule_in":60}` || *d.Name != "m" ||
+		d.Key != nil || !d.DueAt.Equal(changedAt.Add(time.Minute)) {
 		t.Errorf("%v, %+v", err, d)
 	}
-	if d, err := job.ReadRerun(j, rawjson.Value(`{}`), job.ReadOptions{Now: changedAt}); err != nil || !d.DueAt.Equal(changedAt) || *d.Name != name {
+	if d, err := job.ReadRerun(j, rawjson.Value(`{}`), job.ReadOptions{Now: changedAt}); err != nil || !d.DueAt.Equal(changedAt) ||
+		*d.Name != name {
 		t.Errorf("%v, %+v", err, d)
 	}
 	for body, want := range map[string][]string{
-		`{"cron":"@daily"}`: {"#/cron"}, `{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"retries":21}`: {"#/retries"}, `{"url":null}`: {"#/url"}, `[]`: {"#"},
+		`{"cron":"@daily"}`: {"#/cron"}, `{"idempotency_key":"k"}`: {"#/idempotency_key"}, `{"retries":21}`: {"#/retries"},
+		`{"url":null}`: {"#/url"}, `[]`: {"#"},
 	} {
 		if _, err := job.ReadRerun(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
 			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
@@ -386,13 +411,15 @@ func TestReadRerun(t *testing.T) {
 func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 	args := rawjson.Value(`{"url":"http://x","limits":["a","b"],"headers":{"k":"{{secret.s}}"},"timeout":0,"repeat_every":60}`)
 	opts := job.ReadOptions{
-		Now: changedAt, HasLimit: func(key string) bool { return key == "a" }, CheckSecret: func(string, string, job.SecretKind) string { return "names no secret" },
+		Now: changedAt, HasLimit: func(key string) bool { return key == "a" },
+		CheckSecret: func(string, string, job.SecretKind) string { return "names no secret" },
 	}
 	err := job.CheckNames(&job.Schedule{Args: args}, opts)
 	if want := []string{"#/limits/1", "#/headers/k"}; !slices.Equal(pointers(err), want) {
 		t.Errorf("problems at %q, want %q", pointers(err), want)
 	}
-	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{"headers":null}`), opts); !slices.Equal(pointers(err), []string{"#/limits/1"}) {
+	if _, err := job.ReadRerun(&job.Job{Args: args}, rawjson.Value(`{"headers":null}`), opts); !slices.Equal(pointers(err),
+		[]string{"#/limits/1"}) {
 		t.Errorf("a rerun without headers has problems at %q", pointers(err))
 	}
 	opts.HasLimit, opts.CheckSecret = func(string) bool { return true }, func(string, string, job.SecretKind) string { return "" }
@@ -406,7 +433,8 @@ func TestCheckNames_ListsLimitsAndSecretsThatCannotBeUsed(t *testing.T) {
 
 func FuzzReadEdits(f *testing.F) {
 	for _, seed := range []string{
-		`{"schedule_in":[1,"day"]}`, `{"scheduled_at":"2030-01-01T00:00:00+02:00"}`, `{"name":null,"cron":"0 9 * * 1","timezone":"Europe/Berlin"}`,
+		`{"schedule_in":[1,"day"]}`, `{"scheduled_at":"2030-01-01T00:00:00+02:00"}`,
+		`{"name":null,"cron":"0 9 * * 1","timezone":"Europe/Berlin"}`,
 		`{"repeat_every":90,"description":"d"}`, `{"cron":"x","repeat_every":0}`, `{"url":null}`, `{"headers":{"a":[1]},"body":null}`,
 	} {
 		f.Add(seed)
@@ -420,7 +448,8 @@ func FuzzReadEdits(f *testing.F) {
 		opts := job.ReadOptions{Now: changedAt}
 		j := &job.Job{Args: rawjson.Value(`{"url":"https://x","schedule_in":60}`)}
 		if e, err := job.ReadJobEdit(j, body, opts); err == nil {
-			again, err := job.ReadJobEdit(&job.Job{Name: e.Name, Description: e.Description, Args: e.Args, ScheduledAt: e.ScheduledAt}, body, opts)
+			again, err := job.ReadJobEdit(&job.Job{Name: e.Name, Description: e.Description, Args: e.Args, ScheduledAt: e.ScheduledAt},
+				body, opts)
 			if err != nil || len(again.Changes) != 0 {
 				t.Errorf("%s changes %s again: %v", text, e.Args, err)
 			}

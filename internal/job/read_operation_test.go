@@ -37,7 +37,8 @@ func TestReadOperation_ReadsEveryFilter(t *testing.T) {
 	if !reflect.DeepEqual(o.Selection.Query, want) || o.Selection.ErrorKind != "timeout" || !o.DryRun || o.Action != RerunJobs {
 		t.Errorf("read %+v", o)
 	}
-	if o.Change.Spread != 2*time.Hour || !o.Change.Start.IsZero() || string(o.Change.Patch(time.Time{})) != `{"url":"https://example.com/"}` {
+	if o.Change.Spread != 2*time.Hour || !o.Change.Start.IsZero() ||
+		string(o.Change.Patch(time.Time{})) != `{"url":"https://example.com/"}` {
 		t.Errorf("the change is %+v", o.Change)
 	}
 	if got := string(o.Change.Patch(operatedAt)); got != `{"url":"https://example.com/","scheduled_at":"2031-05-06T07:08:09.000000Z"}` {
@@ -64,16 +65,18 @@ func TestReadOperation_TimesCountFromTheCall(t *testing.T) {
 func TestReadOperation_RefusesWithPointers(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`: "#", `{}`: "#/action #/filter", `{"action":"cancel","filter":{"state":null}}`: "#/filter",
-		`{"action":7,"filter":{"name":"x"}}`:                                                                                            "#/action",
-		`{"action":"cancel","filter":{"state":7,"name":"","tags":["A"],"since":"soon"}}`:                                                "#/filter/name #/filter/since #/filter/state #/filter/tags/0",
-		`{"action":"cancel","filter":{"host":"https://a","schedule_id":"1"},"all":1}`:                                                   "#/all #/filter/host #/filter/schedule_id",
-		`{"action":"run","filter":{"name":"x"},"set":7}`:                                                                                "#/set",
-		`{"action":"rerun","filter":{"name":"x"},"set":{"ur":"x","headers":{"host":"x"}}}`:                                              "#/set/headers/host #/set/ur",
-		`{"action":"rerun","filter":{"name":"x"},"set":{"schedule_in":1,"scheduled_at":1}}`:                                             "#/set/schedule_in #/set/scheduled_at",
-		`{"action":"reschedule","filter":{"name":"x"},"set":{"spread":0}}`:                                                              "#/set",
-		`{"action":"rerun","filter":{"name":"x"},"set":{"body":"` + strings.Repeat("x", MaxOperationSet) + `"}}`:                        "#/set",
-		`{"action":"rerun","filter":{"name":"x"},"set":{"idempotency_key":"k","spread":-1}}`:                                            "#/set/idempotency_key #/set/spread",
-		`{"action":"cancel","filter":{"name":"` + strings.Repeat("x", 256) + `","error_kind":"none","tags":["a","a"]},"dry_run":"yes"}`: "#/dry_run #/filter/error_kind #/filter/name #/filter/tags/1",
+		`{"action":7,"filter":{"name":"x"}}`:                                                "#/action",
+		`{"action":"cancel","filter":{"state":7,"name":"","tags":["A"],"since":"soon"}}`:    "#/filter/name #/filter/since #/filter/state #/filter/tags/0",
+		`{"action":"cancel","filter":{"host":"https://a","schedule_id":"1"},"all":1}`:       "#/all #/filter/host #/filter/schedule_id",
+		`{"action":"run","filter":{"name":"x"},"set":7}`:                                    "#/set",
+		`{"action":"rerun","filter":{"name":"x"},"set":{"ur":"x","headers":{"host":"x"}}}`:  "#/set/headers/host #/set/ur",
+		`{"action":"rerun","filter":{"name":"x"},"set":{"schedule_in":1,"scheduled_at":1}}`: "#/set/schedule_in #/set/scheduled_at",
+		`{"action":"reschedule","filter":{"name":"x"},"set":{"spread":0}}`:                  "#/set",
+		`{"action":"rerun","filter":{"name":"x"},"set":{"body":"` + strings.Repeat("x", MaxOperationSet) +
+			`"}}`: "#/set",
+		`{"action":"rerun","filter":{"name":"x"},"set":{"idempotency_key":"k","spread":-1}}`: "#/set/idempotency_key #/set/spread",
+		`{"action":"cancel","filter":{"name":"` + strings.Repeat("x", 256) +
+			`","error_kind":"none","tags":["a","a"]},"dry_run":"yes"}`: "#/dry_run #/filter/error_kind #/filter/name #/filter/tags/1",
 	} {
 		_, err := readOperation(text)
 		var pointers []string
@@ -124,7 +127,8 @@ func TestReadActor_IsTheInverseOfAppendActor(t *testing.T) {
 // is stored of it.
 func FuzzReadOperation(f *testing.F) {
 	for _, text := range []string{
-		`{"action":"cancel","filter":{"state":"scheduled","tags":["a"],"since":1e9}}`, `{"action":"reschedule","all":true,"set":{"spread":[1.5,"days"],"schedule_in":1}}`,
+		`{"action":"cancel","filter":{"state":"scheduled","tags":["a"],"since":1e9}}`,
+		`{"action":"reschedule","all":true,"set":{"spread":[1.5,"days"],"schedule_in":1}}`,
 		`{"action":"rerun","filter":{"host":"::1","error_kind":"status","until":"2031-01-01 00:00"},"set":{"url":"https://x.example","body":null,"name":"\u00e9"}}`,
 	} {
 		f.Add(text)

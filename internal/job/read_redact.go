@@ -113,7 +113,8 @@ func showsRedacted(members []rawjson.Member) bool {
 		if isBody(m.Name) && isRedacted(m.Value) {
 			return true
 		}
-		if m.Name == "headers" && m.Value.Kind() == '{' && slices.ContainsFunc(rawjson.Members(m.Value), func(h rawjson.Member) bool { return isRedacted(h.Value) }) {
+		if m.Name == "headers" && m.Value.Kind() == '{' && slices.ContainsFunc(rawjson.Members(m.Value),
+			func(h rawjson.Member) bool { return isRedacted(h.Value) }) {
 			return true
 		}
 	}

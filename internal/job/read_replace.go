@@ -20,7 +20,8 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
+	members := slices.DeleteFunc(rawjson.Members(body),
+		func(m rawjson.Member) bool { return byName[m.Name] != nil && rawjson.IsNull(m.Value) })
 	replaced, err := r.fillReplaced(members)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,8 @@ func (of *reader) unchanged(s *Schedule, members []rawjson.Member) *Draft {
 	r := &reader{opts: of.opts, fields: map[string]rawjson.Value{}, before: of.before, opened: of.opened}
 	for _, m := range members {
 		switch {
-		case !slices.Contains(scheduleFields, m.Name), byName[m.Name].Column && m.Value.Kind() != '"', m.Name == "method" && m.Value.Kind() != '"':
+		case !slices.Contains(scheduleFields, m.Name), byName[m.Name].Column && m.Value.Kind() != '"',
+			m.Name == "method" && m.Value.Kind() != '"':
 			return nil
 		}
 		r.fields[m.Name] = m.Value
@@ -189,7 +191,8 @@ func (d *Draft) shiftedFor(s *Schedule) (*Draft, error) {
 	grid.Shift = schedule.ShiftOf(s.ID, d.Spec.Jitter) + d.Spec.Offset
 	shifted.Grid, shifted.ScheduleID, shifted.ScheduledAt = &grid, s.ID, grid.First(grid.Begin)
 	if shifted.ScheduledAt.IsZero() {
-		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+" has no due time before ends_at; give a later ends_at")
+		return nil, fault.New(fault.Invalid, "with its jitter, the schedule "+s.ID.String()+
+			" has no due time before ends_at; give a later ends_at")
 	}
 	return &shifted, nil
 }

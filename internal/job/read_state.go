@@ -15,7 +15,8 @@ func ReadState(body rawjson.Value) (rawjson.Value, error) {
 		problems = append(problems, fault.Problem{Pointer: "#", Detail: "must be a JSON object"})
 	case len(body) > MaxState:
 		problems = append(problems, fault.Problem{
-			Pointer: "#", Detail: "must have at most " + strconv.Itoa(MaxState) + " bytes without white space, it has " + strconv.Itoa(len(body)),
+			Pointer: "#", Detail: "must have at most " + strconv.Itoa(MaxState) + " bytes without white space, it has " +
+				strconv.Itoa(len(body)),
 		})
 	}
 	return body, fault.Refuse(problems)

@@ -93,7 +93,8 @@ func validHost(host string, bracketed bool) bool {
 	return true
 }
 
-var connectionHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive", "expect"}
+var connectionHeaders = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
+	"expect"}
 
 func readHeaders(r *reader, _ *Field, v rawjson.Value) {
 	if v.Kind() != '{' {

@@ -40,9 +40,10 @@ func TestReadRefusesWithEveryPointer(t *testing.T) {
 		`null`:         {"#"},
 		`{}`:           {"#/url"},
 		`{"url":null}`: {"#/url"},
-		`{"url":"http://x","callback_url":"ftp://x","webhook_url":7}`:                     {"#/url", "#/callback_url", "#/webhook_url"},
-		`{` + url + `,"schedule_at":1,"uri":2}`:                                           {"#/schedule_at", "#/uri"},
-		`{` + url + `,"headers":{"host":"x","a b":"x","X":null,"Y":[1,{}]}}`:              {"#/headers/host", "#/headers/a%20b", "#/headers/X", "#/headers/Y/1"},
+		`{"url":"http://x","callback_url":"ftp://x","webhook_url":7}`: {"#/url", "#/callback_url", "#/webhook_url"},
+		`{` + url + `,"schedule_at":1,"uri":2}`:                       {"#/schedule_at", "#/uri"},
+		`{` + url + `,"headers":{"host":"x","a b":"x","X":null,"Y":[1,{}]}}`: {"#/headers/host", "#/headers/a%20b",
+			"#/headers/X", "#/headers/Y/1"},
 		`{` + url + `,"headers":{"a/b~c":"x"}}`:                                           {"#/headers/a~1b~0c"},
 		`{` + url + `,"query":{"a":{"b":[1,[2],{}]}}}`:                                    {"#/query/a/b/1", "#/query/a/b/2"},
 		`{` + url + `,"schedule_in":["x","y"]}`:                                           {"#/schedule_in/1", "#/schedule_in/0"},
@@ -77,9 +78,11 @@ func TestReadRefusesWithEveryPointer(t *testing.T) {
 
 func TestReadURL(t *testing.T) {
 	for url, ok := range map[string]bool{
-		"https://example.com": true, "HTTPS://EXAMPLE.com:8443/a?b=c#d": true, "https://[2001:db8::1]:1/": true, "https://bücher.example/": true,
+		"https://example.com": true, "HTTPS://EXAMPLE.com:8443/a?b=c#d": true, "https://[2001:db8::1]:1/": true,
+		"https://bücher.example/":      true,
 		"https://under_score.example/": true, "https://a.b.": true, "https://xn--bcher-kva.example": true,
-		"https://": false, "https:///x": false, "https://:443": false, "https://x:0/": false, "https://x:65536/": false, "https://x:/": false,
+		"https://": false, "https:///x": false, "https://:443": false, "https://x:0/": false, "https://x:65536/": false,
+		"https://x:/":  false,
 		"https://u@x/": false, "https://@x/": false, "https:x": false, "//x": false, "https://a..b/": false, "https://a b/": false,
 		"https://[::1": false, "https://[fe80::zz]/": false, "https://exa<mple/": false, "https://" + strings.Repeat("a", 254): false,
 		"https://x/" + strings.Repeat("a", MaxURL-10): true, "https://x/" + strings.Repeat("a", MaxURL-9): false, "https://x/\n": false,
@@ -99,8 +102,10 @@ func TestReadTimes(t *testing.T) {
 		`,"scheduled_at":1772625600.5`:          {"2026-03-04T12:00:00.500000Z", "2026-03-04T12:00:00.500000Z"},
 		`,"cron":"*/20 * * * *"`:                {"2026-03-04T12:20:00.000000Z", "2026-03-04T12:20:00.000000Z"},
 		`,"cron":"0 12 * * *","scheduled_at":0`: {"2026-03-05T12:00:00.000000Z", "2026-03-05T12:00:00.000000Z"},
-		`,"cron":"0 12 * * *","timezone":"America/New_York","scheduled_at":"2026-03-08"`: {"2026-03-08T16:00:00.000000Z", "2026-03-08T16:00:00.000000Z"},
-		`,"repeat_every":60,"scheduled_at":"2026-03-01"`:                                 {"2026-03-01T00:00:00.000000Z", "2026-03-04T12:00:00.123456Z"},
+		`,"cron":"0 12 * * *","timezone":"America/New_York","scheduled_at":"2026-03-08"`: {"2026-03-08T16:00:00.000000Z",
+			"2026-03-08T16:00:00.000000Z"},
+		`,"repeat_every":60,"scheduled_at":"2026-03-01"`: {"2026-03-01T00:00:00.000000Z",
+			"2026-03-04T12:00:00.123456Z"},
 	} {
 		draft, problems := read(t, `{"url":"https://example.com/"`+body+`}`)
 		if problems != nil {
@@ -133,7 +138,8 @@ func TestRead_UsesTheIdempotencyKeyOfTheHeader(t *testing.T) {
 		want   string // "" for a refusal
 	}{
 		{`"a"`, nil, "a"}, {`null`, key("b"), "b"}, {`"a"`, key("a"), "a"}, {`"a"`, key("b"), ""}, {`null`, key(""), ""},
-		{`null`, key(strings.Repeat("é", 255)), strings.Repeat("é", 255)}, {`null`, key(strings.Repeat("k", 256)), ""}, {`null`, key("\xff"), ""},
+		{`null`, key(strings.Repeat("é", 255)), strings.Repeat("é", 255)}, {`null`, key(strings.Repeat("k", 256)), ""},
+		{`null`, key("\xff"), ""},
 	} {
 		body := rawjson.Value(`{"url":"https://example.com/","idempotency_key":` + x.field + `}`)
 		draft, err := Read(body, ReadOptions{Now: noon, HeaderKey: x.header})
@@ -146,7 +152,8 @@ func TestRead_UsesTheIdempotencyKeyOfTheHeader(t *testing.T) {
 func TestRead_ChecksTheHost(t *testing.T) {
 	var asked []string
 	check := func(host string) string { asked = append(asked, host); return "must not be " + host }
-	_, err := Read(rawjson.Value(`{"url":"https://[::1]:8/","callback_url":"https://A.example/","webhook_url":"https://b"}`), ReadOptions{Now: noon, CheckHost: check})
+	_, err := Read(rawjson.Value(`{"url":"https://[::1]:8/","callback_url":"https://A.example/","webhook_url":"https://b"}`),
+		ReadOptions{Now: noon, CheckHost: check})
 	var f *fault.Error
 	if !errors.As(err, &f) || len(f.Problems) != 3 || !slices.Equal(asked, []string{"[::1]:8", "A.example", "b"}) {
 		t.Errorf("asked for %q, problems %+v", asked, f)
@@ -154,7 +161,8 @@ func TestRead_ChecksTheHost(t *testing.T) {
 }
 
 func TestNearestField(t *testing.T) {
-	for name, want := range map[string]string{"schedule_at": "scheduled_at", "URL": "url", "uri": "url", "callbackUrl": "callback_url", "header": "headers", "time_zone": "timezone", "retry": "retries"} {
+	for name, want := range map[string]string{"schedule_at": "scheduled_at", "URL": "url", "uri": "url", "callbackUrl": "callback_url",
+		"header": "headers", "time_zone": "timezone", "retry": "retries"} {
 		if got, ok := Nearest(name, createFields); got != want || !ok {
 			t.Errorf("Nearest(%q) = %q, %v, want %q", name, got, ok, want)
 		}
@@ -166,9 +174,12 @@ func TestNearestField(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
-		`{"url":"https://example.com/","schedule_in":[1,"day"],"body":{"a":"$state.b"}}`, `{"url":"https://[::1]:8/","cron":"*/5 * * * *","timezone":"Europe/Paris"}`,
-		`{"method":"fetch","url":7,"headers":{"host":"a"},"schedule_in":1e999,"zz":1}`, `[]`, `{"url":"https://x","repeat_every":[1.5,"weeks"],"scheduled_at":-1e10}`,
-		`{"url":"https://x/?a b","query":{"a":[null,1.10]},"retries":20,"timeout":900,"metadata":false}`, `{"url":"https://x","scheduled_at":"2026-03-08 02:30+0100"}`,
+		`{"url":"https://example.com/","schedule_in":[1,"day"],"body":{"a":"$state.b"}}`,
+		`{"url":"https://[::1]:8/","cron":"*/5 * * * *","timezone":"Europe/Paris"}`,
+		`{"method":"fetch","url":7,"headers":{"host":"a"},"schedule_in":1e999,"zz":1}`, `[]`,
+		`{"url":"https://x","repeat_every":[1.5,"weeks"],"scheduled_at":-1e10}`,
+		`{"url":"https://x/?a b","query":{"a":[null,1.10]},"retries":20,"timeout":900,"metadata":false}`,
+		`{"url":"https://x","scheduled_at":"2026-03-08 02:30+0100"}`,
 	} {
 		f.Add([]byte(s))
 	}

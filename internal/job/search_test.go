@@ -9,7 +9,8 @@ import (
 
 func TestMatcher_SearchesOnlyURLAndName(t *testing.T) {
 	name := "Morning Résumé \"x\""
-	j := &job.Job{Name: &name, Args: rawjson.Value(`{"body":{"url":"https://body.example/"},"url":"https://API.example.com/Pay?a=\"1\"","method":"post"}`)}
+	j := &job.Job{Name: &name, Args: rawjson.Value(
+		`{"body":{"url":"https://body.example/"},"url":"https://API.example.com/Pay?a=\"1\"","method":"post"}`)}
 	for text, want := range map[string]bool{
 		"pay": true, "API.EXAMPLE": true, "morning": true, "RÉSUMÉ": true, `"x"`: true, `a="1"`: true,
 		"body.example": false, "post": false, "method": false, "nothing": false, "example.com/Pay?a=\\": false,

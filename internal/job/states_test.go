@@ -27,7 +27,8 @@ func TestTransitions_OnlyFromTheirStates(t *testing.T) {
 				continue
 			}
 			var impossible *TransitionError
-			if !errors.As(err, &impossible) || impossible.From != state || impossible.Job != 7 || j.State != state || !j.AttemptedAt.IsZero() || j.Attempt != 0 {
+			if !errors.As(err, &impossible) || impossible.From != state || impossible.Job != 7 || j.State != state ||
+				!j.AttemptedAt.IsZero() || j.Attempt != 0 {
 				t.Errorf("%s from %s: %v, now %+v", name, state, err, j)
 			}
 		}

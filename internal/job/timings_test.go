@@ -11,10 +11,12 @@ import (
 
 func TestTimings_AreStoredAndNotShown(t *testing.T) {
 	timings := Timings{DNSPhase: 1500 * time.Microsecond, WaitPhase: 2 * time.Second}
-	for _, body := range []string{`"x"`, `{"truncated":false,"timings":[9,9,9]}`, `"\",\"timings\":[9],"`, `[",\"timings\":[1]",{"a":1,"timings":[7]}]`} {
+	for _, body := range []string{`"x"`, `{"truncated":false,"timings":[9,9,9]}`, `"\",\"timings\":[9],"`,
+		`[",\"timings\":[1]",{"a":1,"timings":[7]}]`} {
 		r := &Response{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}
 		plain := append(AppendResponse([]byte{'{'}, r, time.Second), '}')
-		for _, rest := range []string{`}`, `,"error":{"kind":"answer","message":",\"timings\":[5]"},"attempt":1,"retry_at":null}`, `,"awaiting":true}`} {
+		for _, rest := range []string{`}`, `,"error":{"kind":"answer","message":",\"timings\":[5]"},"attempt":1,"retry_at":null}`,
+			`,"awaiting":true}`} {
 			shown := string(plain[:len(plain)-1]) + rest
 			stored := rawjson.Value(string(AppendTimings(plain[:len(plain)-1:len(plain)-1], timings)) + rest)
 			if got := ReadTimings(stored); got != timings {
@@ -33,7 +35,8 @@ func TestTimings_AreStoredAndNotShown(t *testing.T) {
 		}
 	}
 	request := rawjson.Value(`{"url":"https://example.com/","body":{"duration_ms":1,"timings":[[1],2]}}`)
-	if log := string(AppendLog(nil, &Log{Event: EventRequest, Payload: request})); !strings.Contains(log, `"payload":`+string(request)+`,`) {
+	if log := string(AppendLog(nil, &Log{Event: EventRequest, Payload: request})); !strings.Contains(log,
+		`"payload":`+string(request)+`,`) {
 		t.Errorf("the log of a request is %s", log)
 	}
 	if got := AppendTimings(nil, Timings{}); len(got) != 0 {

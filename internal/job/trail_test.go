@@ -19,8 +19,10 @@ func TestAttempts_FromLogs(t *testing.T) {
 	succeeded := AttemptLog{Event: EventResponse, Head: `{"status":201,"headers":{},"body":"","duration_ms":1500,"truncated":false}`}
 	got := Attempts([]AttemptLog{request(0), interrupted, request(1), spoofed, failed, request(3), succeeded, request(4)})
 	want := []AttemptSummary{
-		{Number: 7, StartedAt: at, Duration: time.Millisecond, Failure: &Failure{Kind: KindInterrupted, Message: "m"}, RetryAt: time.Date(2031, 5, 6, 7, 9, 9, 1000, time.UTC)},
-		{Number: 8, StartedAt: at.Add(time.Minute), Duration: 2500 * time.Microsecond, Status: 500, Failure: &Failure{Kind: KindStatus, Message: "the target responded with 500, which is no success"}},
+		{Number: 7, StartedAt: at, Duration: time.Millisecond, Failure: &Failure{Kind: KindInterrupted, Message: "m"},
+			RetryAt: time.Date(2031, 5, 6, 7, 9, 9, 1000, time.UTC)},
+		{Number: 8, StartedAt: at.Add(time.Minute), Duration: 2500 * time.Microsecond, Status: 500,
+			Failure: &Failure{Kind: KindStatus, Message: "the target responded with 500, which is no success"}},
 		{Number: 9, Duration: time.Millisecond, Status: 200, Failure: &Failure{Kind: "answer", Message: `a "b", c`}},
 		{Number: 10, StartedAt: at.Add(3 * time.Minute), Duration: 1500 * time.Millisecond, Status: 201},
 		{Number: 11, StartedAt: at.Add(4 * time.Minute), Duration: -1},
@@ -30,8 +32,10 @@ func TestAttempts_FromLogs(t *testing.T) {
 	}
 	for i, a := range got {
 		w := want[i]
-		sameFailure := (a.Failure == nil) == (w.Failure == nil) && (a.Failure == nil || a.Failure.Kind == w.Failure.Kind && a.Failure.Message == w.Failure.Message)
-		if a.Number != w.Number || !a.StartedAt.Equal(w.StartedAt) || a.Duration != w.Duration || a.Status != w.Status || !sameFailure || !a.RetryAt.Equal(w.RetryAt) {
+		sameFailure := (a.Failure == nil) == (w.Failure == nil) &&
+			(a.Failure == nil || a.Failure.Kind == w.Failure.Kind && a.Failure.Message == w.Failure.Message)
+		if a.Number != w.Number || !a.StartedAt.Equal(w.StartedAt) || a.Duration != w.Duration || a.Status != w.Status || !sameFailure ||
+			!a.RetryAt.Equal(w.RetryAt) {
 			t.Errorf("attempt %d: %+v, want %+v", i, a, w)
 		}
 	}

@@ -43,7 +43,8 @@ func (e *Error) Error() string {
 
 // states are the words that select a state, beside the names that the filter knows.
 var states = map[string]job.State{
-	"waiting": job.Available, "running": job.Executing, "retrying": job.Retryable, "succeeded": job.Completed, "failed": job.Discarded, "canceled": job.Cancelled,
+	"waiting": job.Available, "running": job.Executing, "retrying": job.Retryable, "succeeded": job.Completed, "failed": job.Discarded,
+	"canceled": job.Cancelled,
 }
 
 // stateOf returns the value of the filter for a word that selects a state.
@@ -56,7 +57,8 @@ func stateOf(word string) (value string, ok bool) {
 }
 
 // aliases are further names of filters.
-var aliases = map[string]string{"is": "state", "key": "idempotency_key", "url": "host", "from": "since", "after": "since", "before": "until"}
+var aliases = map[string]string{"is": "state", "key": "idempotency_key", "url": "host", "from": "since", "after": "since",
+	"before": "until"}
 
 // filterNamed returns the filter that a name in a query stands for.
 func filterNamed(name string) *job.Filter {
@@ -119,7 +121,8 @@ func Parse(text string, o Options) (url.Values, error) {
 		case f.Name == "since" || f.Name == "until":
 			at, ok := readTime(value, o)
 			if !ok {
-				return nil, &Error{t.source, `is not understood as a time; write ` + word(f) + `:2h, ` + word(f) + `:"yesterday 22:00" or ` + word(f) + `:2026-03-01`}
+				return nil, &Error{t.source, `is not understood as a time; write ` + word(f) + `:2h, ` + word(f) +
+					`:"yesterday 22:00" or ` + word(f) + `:2026-03-01`}
 			}
 			value = at.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
 		}
@@ -188,7 +191,8 @@ func unknown(t *term) error {
 	if near, ok := job.Nearest(t.name, append(names(), "is")); ok {
 		return &Error{t.name, "is not a filter; did you mean " + near + ":?"}
 	}
-	return &Error{t.name, "is not a filter; there are " + strings.Join(names(), ", ") + `. To search for the text, put it in quotes; for a tag, write tag:` + shorten(t.source)}
+	return &Error{t.name, "is not a filter; there are " + strings.Join(names(), ", ") +
+		`. To search for the text, put it in quotes; for a tag, write tag:` + shorten(t.source)}
 }
 
 // split returns the words of a query.

@@ -69,7 +69,8 @@ func TestParse_NamesTheMisspeltWord(t *testing.T) {
 	} {
 		got, err := Parse(text, options)
 		var problem *Error
-		if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ".") && !strings.HasSuffix(err.Error(), "?") {
+		if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ".") &&
+			!strings.HasSuffix(err.Error(), "?") {
 			t.Errorf("%s is %v, %v; want %s", text, got, err, want)
 		}
 	}

@@ -20,20 +20,25 @@ func TestRelease(t *testing.T) {
 		released store.Released
 		due      time.Time // zero: it waits on; WaitingDue: it is cancelled
 	}{
-		"others are open":                  {`{"after":{"jobs":[1]}}`, store.Released{Open: true}, time.Time{}},
-		"the last one":                     {`{"after":{"jobs":[1]}}`, store.Released{LastAt: last}, now},
-		"with a delay":                     {`{"after":{"jobs":[1]},"schedule_in":[1,"minute"]}`, store.Released{LastAt: last}, last.Add(time.Minute)},
-		"a delay that has passed":          {`{"after":{"jobs":[1]},"schedule_in":0.5}`, store.Released{LastAt: last}, now},
-		"with a later time":                {`{"after":{"jobs":[1]},"scheduled_at":1}`, store.Released{LastAt: last}, now.Add(time.Hour)},
-		"null for a delay":                 {`{"after":{"jobs":[1]},"schedule_in":null}`, store.Released{LastAt: last}, now},
-		"one failed, others are open":      {`{"after":{"jobs":[1]}}`, store.Released{Open: true, Unfinished: 1, State: job.Discarded}, job.WaitingDue},
-		"null for on":                      {`{"after":{"jobs":[1],"on":null}}`, store.Released{Unfinished: 1, State: job.Discarded}, job.WaitingDue},
-		"one failed, which doesn't matter": {`{"after":{"jobs":[1],"on":"final"}}`, store.Released{Unfinished: 1, State: job.Cancelled, LastAt: last}, now},
-		"of a batch":                       {`{}`, store.Released{Batch: true, Unfinished: 1, State: job.Cancelled, LastAt: last}, now},
+		"others are open": {`{"after":{"jobs":[1]}}`, store.Released{Open: true}, time.Time{}},
+		"the last one":    {`{"after":{"jobs":[1]}}`, store.Released{LastAt: last}, now},
+		"with a delay": {`{"after":{"jobs":[1]},"schedule_in":[1,"minute"]}`, store.Released{LastAt: last},
+			last.Add(time.Minute)},
+		"a delay that has passed": {`{"after":{"jobs":[1]},"schedule_in":0.5}`, store.Released{LastAt: last}, now},
+		"with a later time":       {`{"after":{"jobs":[1]},"scheduled_at":1}`, store.Released{LastAt: last}, now.Add(time.Hour)},
+		"null for a delay":        {`{"after":{"jobs":[1]},"schedule_in":null}`, store.Released{LastAt: last}, now},
+		"one failed, others are open": {`{"after":{"jobs":[1]}}`, store.Released{Open: true, Unfinished: 1, State: job.Discarded},
+			job.WaitingDue},
+		"null for on": {`{"after":{"jobs":[1],"on":null}}`, store.Released{Unfinished: 1, State: job.Discarded},
+			job.WaitingDue},
+		"one failed, which doesn't matter": {`{"after":{"jobs":[1],"on":"final"}}`,
+			store.Released{Unfinished: 1, State: job.Cancelled, LastAt: last}, now},
+		"of a batch": {`{}`, store.Released{Batch: true, Unfinished: 1, State: job.Cancelled, LastAt: last}, now},
 	} {
 		j := &job.Job{
-			Number: 7, Owner: job.Owner{ID: uuid.New(), Number: 3}, State: job.Available, InsertedAt: now.Add(-time.Hour), ScheduledAt: now.Add(time.Hour),
-			DueAt: job.WaitingDue, Args: rawjson.Value(c.args), Revision: 1,
+			Number: 7, Owner: job.Owner{ID: uuid.New(), Number: 3}, State: job.Available, InsertedAt: now.Add(-time.Hour),
+			ScheduledAt: now.Add(time.Hour),
+			DueAt:       job.WaitingDue, Args: rawjson.Value(c.args), Revision: 1,
 		}
 		changes := lifecycle.Release(&c.released, &store.Snapshot{Now: now, Job: j}, nil)
 		switch {

@@ -56,7 +56,8 @@ type Attempt struct {
 // the request can't be prepared, Refused says why. The Sealer, nil for one without keys,
 // opens what the job hides, and hides what it returns.
 func Begin(item *store.QueueItem, now time.Time, sealer job.Sealer) *Attempt {
-	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now), held: item.HeldBack(), sealer: sealer, sends: true}
+	a := &Attempt{Item: item, Number: item.Attempt + 1, StartAt: schedule.Later(item.Due, now), held: item.HeldBack(), sealer: sealer,
+		sends: true}
 	a.prepare(job.Render)
 	a.plan = planOf(item.Schedule)
 	a.deadline = itemDeadline(item, &a.Spec, a.plan)
@@ -110,7 +111,8 @@ func (a *Attempt) Claim() store.Claim {
 	if j, err := a.startedAt(a.StartAt); err == nil {
 		claim.Deliveries = []job.Delivery{
 			webhook(j, &a.Spec, eventStarted, a.StartAt, &messageData{number: a.Number, args: a.args}),
-			webhook(j, &a.Spec, eventRequest, a.StartAt, &messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
+			webhook(j, &a.Spec, eventRequest, a.StartAt,
+				&messageData{number: a.Number, method: a.method(), request: a.request, args: a.args}),
 		}
 	}
 	return claim
@@ -152,12 +154,14 @@ func (a *Attempt) Finish(node int64, o job.Outcome, span Span) store.Finish {
 		if len(o.Response.Body) >= minPart {
 			// The body is not needed again, so don't hold it while the finish
 			// waits.
-			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated, Redacted: o.Response.Redacted}
+			o.Response = &job.Response{Status: o.Response.Status, Header: o.Response.Header, Truncated: o.Response.Truncated,
+				Redacted: o.Response.Redacted}
 		}
 	}
 	return store.Finish{
-		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about), Completable: a.Spec.Completion.Within > 0,
-		Decide: func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, span) },
+		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about),
+		Completable: a.Spec.Completion.Within > 0,
+		Decide:      func(m *store.Snapshot) *store.Changes { return a.end(m, about, carry, span) },
 	}
 }
 

@@ -14,8 +14,9 @@ func TestCancel_OfAnAttemptStartedAfterTheSnapshotEndsAfterItsStart(t *testing.T
 	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	began := now.Add(287 * time.Microsecond)
 	snapshot := &store.Snapshot{
-		Now:   now,
-		Job:   &job.Job{ID: uuid.New(), Number: 7, State: job.Available, ScheduledAt: began, DueAt: began, Attempt: 1, Args: []byte(`{"url":"https://example.com"}`)},
+		Now: now,
+		Job: &job.Job{ID: uuid.New(), Number: 7, State: job.Available, ScheduledAt: began, DueAt: began, Attempt: 1,
+			Args: []byte(`{"url":"https://example.com"}`)},
 		Claim: &store.ClaimInfo{Node: 1, Attempt: 1, StartAt: began},
 	}
 	c := Cancel(func(*job.Job, *store.ClaimInfo, time.Time) bool { return true })(snapshot)

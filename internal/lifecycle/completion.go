@@ -161,7 +161,8 @@ func resume(a *store.Awaited, m *store.Snapshot, sealer job.Sealer) *Attempt {
 	j := *m.Job
 	j.DueAt = schedule.Later(j.ScheduledAt, j.InsertedAt)
 	r := &Attempt{
-		Item:   &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Account: j.Owner.Number}, Job: &j},
+		Item: &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number},
+			Account: j.Owner.Number}, Job: &j},
 		Number: c.Attempt, StartAt: c.StartedAt, Spec: job.ReadSpec(j.Args), sealer: sealer,
 	}
 	r.held = len(job.LimitsNamed(j.Args)) > 0 // then limits decided when it started

@@ -102,7 +102,8 @@ func (p *completing) report(body string, at time.Time) (*Reporting, *store.Chang
 func TestReport_AResultCompletesTheJob(t *testing.T) {
 	p := awaiting(t, recurring(`{"url":"https://x","repeat_every":60,`+awaits+`,`+hooks+`}`))
 	r, c := p.report(`{"result":{"$set":{"a":1},"rows":[1.10]}}`, due.Add(5*time.Second))
-	if r.Err != nil || !r.Ended || r.State != job.Completed || c.Job.State != job.Completed || !c.Job.CompletedAt.Equal(due.Add(5*time.Second)) || !c.EndCompletions {
+	if r.Err != nil || !r.Ended || r.State != job.Completed || c.Job.State != job.Completed ||
+		!c.Job.CompletedAt.Equal(due.Add(5*time.Second)) || !c.EndCompletions {
 		t.Fatalf("%v: %+v", r.Err, c)
 	}
 	if got := logEvents(c.Logs); got != job.EventCompletion || !c.Logs[0].Succeeded() {
@@ -261,10 +262,12 @@ func TestAbandon_EndsTheAttemptAtItsDeadline(t *testing.T) {
 		}
 		end := NewAbandonment(p.awaited(), 0)
 		c = end.Decide(p.snapshot(deadline))
-		if !end.Ended || end.State != job.Retryable || c.Job.State != job.Retryable || !c.EndCompletions || c.Completion.State != job.CompletionOver {
+		if !end.Ended || end.State != job.Retryable || c.Job.State != job.Retryable || !c.EndCompletions ||
+			c.Completion.State != job.CompletionOver {
 			t.Fatalf("at the deadline: %+v", c)
 		}
-		if got := string(c.Logs[0].Payload); c.Logs[0].Event != job.EventError || !strings.HasPrefix(got, `{"kind":"abandoned","message":"`+x.message+`"`) {
+		if got := string(c.Logs[0].Payload); c.Logs[0].Event != job.EventError ||
+			!strings.HasPrefix(got, `{"kind":"abandoned","message":"`+x.message+`"`) {
 			t.Errorf("the log is %s", got)
 		}
 	}
@@ -276,7 +279,8 @@ func TestCancel_OfAnAwaitedJob(t *testing.T) {
 	if c.Job.State != job.Cancelled || !c.EndCompletions || c.RollbackClaim {
 		t.Fatalf("%+v", c)
 	}
-	if got := string(c.Logs[0].Payload); !strings.HasPrefix(got, `{"kind":"cancelled","message":"the job was cancelled while its completion was awaited","duration_ms":5000`) {
+	if got := string(c.Logs[0].Payload); !strings.HasPrefix(got,
+		`{"kind":"cancelled","message":"the job was cancelled while its completion was awaited","duration_ms":5000`) {
 		t.Errorf("the log is %s", got)
 	}
 }

@@ -101,7 +101,8 @@ func Debounce(j *job.Job, spec *job.Spec) {
 // wait that is not negative, its due time is at most that long after its creation.
 func replaced(pending, created *job.Job, wait time.Duration, now time.Time) *job.Job {
 	j := *pending
-	j.Name, j.Description, j.Args, j.Hidden, j.Hops = created.Name, created.Description, created.Args, created.Hidden, max(j.Hops, created.Hops)
+	j.Name, j.Description, j.Args, j.Hidden, j.Hops = created.Name, created.Description, created.Args, created.Hidden,
+		max(j.Hops, created.Hops)
 	j.ScheduledAt, j.DueAt = created.ScheduledAt, created.DueAt
 	j.Revision++
 	if wait >= 0 {

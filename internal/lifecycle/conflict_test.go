@@ -76,7 +76,8 @@ func TestResolve_DebounceIsBoundedFromTheFirstCall(t *testing.T) {
 	} {
 		created := heldJob(0)
 		created.InsertedAt = conflictNow
-		got := Resolve(&job.Spec{OnConflict: job.OnConflictDebounce, MaxWait: wait}, job.Actor{})(&store.KeyHolders{Now: conflictNow, Job: heldJob(1)}, created).Job
+		got := Resolve(&job.Spec{OnConflict: job.OnConflictDebounce, MaxWait: wait},
+			job.Actor{})(&store.KeyHolders{Now: conflictNow, Job: heldJob(1)}, created).Job
 		if got == nil || !got.DueAt.Equal(want) {
 			t.Errorf("max_wait %s: due at %v, want %s", wait, got.DueAt, want)
 		}

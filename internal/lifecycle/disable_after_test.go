@@ -63,13 +63,15 @@ func TestEnable_CountsFailuresAnew(t *testing.T) {
 		{endsAfter3, job.EndedFailures, 3, 0}, {endsAfter3, "", 5, 0}, {endsAfter3, "", 2, 2}, {noEnd, "", 3, 3},
 		{endsAfter3, job.EndedFailures, 2, 0}, {noEnd, job.EndedFailures, 3, 0}, // disable_after was raised or removed before
 	} {
-		s := &job.Schedule{FirstDue: due, DisabledAt: due, Ended: c.ended, Failures: c.failures, FailingSince: due, Failure: "500", Args: rawjson.Value(c.args)}
+		s := &job.Schedule{FirstDue: due, DisabledAt: due, Ended: c.ended, Failures: c.failures, FailingSince: due, Failure: "500",
+			Args: rawjson.Value(c.args)}
 		changes, err := Enable(&store.Snapshot{Now: due.Add(time.Minute), Schedule: s})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := changes.Schedule
-		if !got.Live() || got.Ended != "" || got.Failures != c.want || got.FailingSince.IsZero() != (c.want == 0) || (got.Failure == "") != (c.want == 0) {
+		if !got.Live() || got.Ended != "" || got.Failures != c.want || got.FailingSince.IsZero() != (c.want == 0) ||
+			(got.Failure == "") != (c.want == 0) {
 			t.Errorf("%d failures of %s: %+v", c.failures, c.args, got)
 		}
 	}

@@ -42,19 +42,26 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 		want          time.Duration // of the run and the new grid
 		wantFirst     time.Duration
 	}{
-		"interval, first past":              {body: `{"repeat_every":[15,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 20 * time.Minute, wantFirst: 20 * time.Minute},
-		"interval, first ahead":             {body: `{"repeat_every":60}`, firstDue: time.Hour, next: time.Hour, want: time.Hour, wantFirst: time.Hour},
+		"interval, first past": {body: `{"repeat_every":[15,"minutes"]}`, now: 20 * time.Minute, next: time.Hour,
+			want: 20 * time.Minute, wantFirst: 20 * time.Minute},
+		"interval, first ahead": {body: `{"repeat_every":60}`, firstDue: time.Hour, next: time.Hour, want: time.Hour,
+			wantFirst: time.Hour},
 		"interval, first ahead but removed": {body: `{"repeat_every":60,"schedule_in":null}`, firstDue: time.Hour, next: time.Hour},
 		"the same interval written otherwise": {
 			body: `{"repeat_every":[1,"hour"]}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0,
 		},
-		"cron, first past":       {body: `{"cron":"30 * * * *","timezone":"Europe/Berlin"}`, now: 40 * time.Minute, next: time.Hour, want: 90 * time.Minute, wantFirst: 90 * time.Minute},
-		"cron, first ahead":      {body: `{"cron":"30 * * * *"}`, firstDue: 2 * time.Hour, next: 2 * time.Hour, want: 150 * time.Minute, wantFirst: 150 * time.Minute},
-		"first time":             {body: `{"schedule_in":[10,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 30 * time.Minute, wantFirst: 30 * time.Minute},
-		"first time removed":     {body: `{"schedule_in":null}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
-		"first time, interval":   {body: `{"scheduled_at":"2026-03-04T15:00:00Z","repeat_every":60}`, now: 20 * time.Minute, next: time.Hour, want: 3 * time.Hour, wantFirst: 3 * time.Hour},
-		"first time in the past": {body: `{"scheduled_at":"2026-03-04T11:00:00Z"}`, now: 20 * time.Minute, next: time.Hour, want: -time.Hour, wantFirst: -time.Hour},
-		"only the request":       {body: `{"body":1,"retries":2}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
+		"cron, first past": {body: `{"cron":"30 * * * *","timezone":"Europe/Berlin"}`, now: 40 * time.Minute, next: time.Hour,
+			want: 90 * time.Minute, wantFirst: 90 * time.Minute},
+		"cron, first ahead": {body: `{"cron":"30 * * * *"}`, firstDue: 2 * time.Hour, next: 2 * time.Hour, want: 150 * time.Minute,
+			wantFirst: 150 * time.Minute},
+		"first time": {body: `{"schedule_in":[10,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 30 * time.Minute,
+			wantFirst: 30 * time.Minute},
+		"first time removed": {body: `{"schedule_in":null}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
+		"first time, interval": {body: `{"scheduled_at":"2026-03-04T15:00:00Z","repeat_every":60}`, now: 20 * time.Minute,
+			next: time.Hour, want: 3 * time.Hour, wantFirst: 3 * time.Hour},
+		"first time in the past": {body: `{"scheduled_at":"2026-03-04T11:00:00Z"}`, now: 20 * time.Minute, next: time.Hour,
+			want: -time.Hour, wantFirst: -time.Hour},
+		"only the request": {body: `{"body":1,"retries":2}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
 	} {
 		item := recurring(args)
 		item.Schedule.FirstDue = due.Add(x.firstDue)
@@ -63,11 +70,13 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 		m.Now = due.Add(x.now)
 		c := editSchedule(t, m, x.body)
 		wantDue := due.Add(max(x.want, x.now))
-		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Job.DueAt.Equal(wantDue) || string(c.Job.Args) != string(c.Schedule.Args) {
+		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Job.DueAt.Equal(wantDue) ||
+			string(c.Job.Args) != string(c.Schedule.Args) {
 			t.Errorf("%s: the pending run is due %v with %s", name, c.Job.ScheduledAt.Sub(due), c.Job.Args)
 		}
 		if !c.Schedule.FirstDue.Equal(due.Add(x.wantFirst)) || c.Schedule.Revision != 1 || len(c.Revisions) != 2 {
-			t.Errorf("%s: the schedule begins %v with %s, %d revisions", name, c.Schedule.FirstDue.Sub(due), c.Schedule.Args, len(c.Revisions))
+			t.Errorf("%s: the schedule begins %v with %s, %d revisions", name, c.Schedule.FirstDue.Sub(due), c.Schedule.Args,
+				len(c.Revisions))
 		}
 		if string(item.Schedule.Args) != args || string(item.Job.Args) != args {
 			t.Errorf("%s: what was read has changed", name)
@@ -89,7 +98,8 @@ func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
 		m := snapshot(item, false)
 		m.Now = due.Add(10 * time.Minute)
 		if c := editSchedule(t, m, body); !c.Job.ScheduledAt.Equal(due.Add(want)) || !c.Schedule.FirstDue.Equal(due.Add(want)) {
-			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v", body, c.Job.ScheduledAt.Sub(due), c.Schedule.FirstDue.Sub(due), want)
+			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v", body, c.Job.ScheduledAt.Sub(due),
+				c.Schedule.FirstDue.Sub(due), want)
 		}
 	}
 }
@@ -97,18 +107,21 @@ func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
 func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 	own := "own"
 	m := snapshot(recurring(`{"url":"https://x/a","repeat_every":3600,"method":"get","headers":{}}`), false)
-	m.Job.Name, m.Job.Description, m.Job.Args = &own, &own, rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
+	m.Job.Name, m.Job.Description, m.Job.Args = &own, &own,
+		rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
 	m.Job.ScheduledAt, m.Job.DueAt = due.Add(time.Minute), due.Add(time.Minute)
 	c := editSchedule(t, m, `{"url":"https://y/b","name":"n"}`)
 	const args = `{"url":"https://y/b","repeat_every":3600,"method":"get","headers":{},"scheduled_at":"2030-01-01"}`
-	if *c.Job.Name != "n" || *c.Job.Description != "own" || string(c.Job.Args) != args || c.Job.Revision != 1 || *c.Lane != job.Lane("https://y/b") {
+	if *c.Job.Name != "n" || *c.Job.Description != "own" || string(c.Job.Args) != args || c.Job.Revision != 1 ||
+		*c.Lane != job.Lane("https://y/b") {
 		t.Errorf("the run is %+v with %s", c.Job, c.Job.Args)
 	}
 	if !c.Job.DueAt.Equal(due.Add(time.Minute)) {
 		t.Errorf("the run is due %v, want the time that it was given", c.Job.DueAt)
 	}
 	want := `[{"path":"/url","from":"https://x/a","to":"https://y/b"},{"path":"/name","from":null,"to":"n"}]`
-	if got := string(c.Revisions[0].Changes); got != want || string(c.Revisions[0].By) != `{"kind":"key","id":"k","name":"ci"}` || c.Revisions[1].Record != m.Job.ID {
+	if got := string(c.Revisions[0].Changes); got != want || string(c.Revisions[0].By) != `{"kind":"key","id":"k","name":"ci"}` ||
+		c.Revisions[1].Record != m.Job.ID {
 		t.Errorf("the history has %s by %s", got, c.Revisions[0].By)
 	}
 }
@@ -152,7 +165,8 @@ func TestEditSchedule_KeepsWhatTheRunHasByAnEditOfItsOwn(t *testing.T) {
 			t.Errorf("%s: the run is %s, %s, due %v", body, *c.Job.Name, *c.Job.Description, c.Job.ScheduledAt.Sub(due))
 		}
 		kept := c.Job.ScheduledAt.Equal(own)
-		if has := rawjson.Get(c.Job.Args, "scheduled_at"); kept != (string(has) == string(rawjson.Quote(job.FormatTime(own)))) || rawjson.Get(c.Schedule.Args, "scheduled_at") != nil {
+		if has := rawjson.Get(c.Job.Args, "scheduled_at"); kept != (string(has) == string(rawjson.Quote(job.FormatTime(own)))) ||
+			rawjson.Get(c.Schedule.Args, "scheduled_at") != nil {
 			t.Errorf("%s: the run has %s, the schedule %s", body, c.Job.Args, c.Schedule.Args)
 		}
 	}
@@ -163,7 +177,8 @@ func TestEditSchedule_KeepsARunThatStartsSoon(t *testing.T) {
 	if c := editSchedule(t, snapshot(recurring(args), true), body); c.Job != nil || !c.UpdateDefinition || *c.Schedule.Name != "n" {
 		t.Errorf("started: %+v", c)
 	}
-	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -Soon: true, -Soon - time.Microsecond: false, Soon + time.Microsecond: false} {
+	for before, kept := range map[time.Duration]bool{Soon: true, 0: true, -Soon: true, -Soon - time.Microsecond: false,
+		Soon + time.Microsecond: false} {
 		m := snapshot(recurring(args), false)
 		m.Now = due.Add(-before)
 		if c := editSchedule(t, m, body); (c.Job == nil) != kept {
@@ -208,15 +223,19 @@ func TestEditJob(t *testing.T) {
 		scheduled, due time.Duration // from now
 		args           string
 	}{
-		`{"schedule_in":[2,"hours"]}`:             {2 * time.Hour, 2 * time.Hour, `{"url":"https://x","schedule_in":[2,"hours"],"method":"get","headers":{}}`},
-		`{"schedule_in":60}`:                      {time.Minute, time.Minute, args},
-		`{"scheduled_at":"2026-03-04T11:00:00Z"}`: {-59 * time.Minute, 0, `{"url":"https://x","scheduled_at":"2026-03-04T11:00:00Z","method":"get","headers":{}}`},
-		`{"schedule_in":null,"body":{"a":1.10}}`:  {30 * time.Second, 30 * time.Second, `{"url":"https://x","method":"get","headers":{},"body":{"a":1.10}}`},
+		`{"schedule_in":[2,"hours"]}`: {2 * time.Hour, 2 * time.Hour,
+			`{"url":"https://x","schedule_in":[2,"hours"],"method":"get","headers":{}}`},
+		`{"schedule_in":60}`: {time.Minute, time.Minute, args},
+		`{"scheduled_at":"2026-03-04T11:00:00Z"}`: {-59 * time.Minute, 0,
+			`{"url":"https://x","scheduled_at":"2026-03-04T11:00:00Z","method":"get","headers":{}}`},
+		`{"schedule_in":null,"body":{"a":1.10}}`: {30 * time.Second, 30 * time.Second,
+			`{"url":"https://x","method":"get","headers":{},"body":{"a":1.10}}`},
 	} {
 		m := snapshot(oneOff(args), false)
 		m.Job.ScheduledAt, m.Job.DueAt = m.Now.Add(30*time.Second), m.Now.Add(30*time.Second)
 		c := editJob(t, m, body)
-		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(m.Now.Add(want.scheduled)) || !c.Job.DueAt.Equal(m.Now.Add(want.due)) || string(c.Job.Args) != want.args {
+		if !c.UpdateDefinition || !c.Job.ScheduledAt.Equal(m.Now.Add(want.scheduled)) || !c.Job.DueAt.Equal(m.Now.Add(want.due)) ||
+			string(c.Job.Args) != want.args {
 			t.Errorf("%s: due %v %v with %s", body, c.Job.ScheduledAt.Sub(m.Now), c.Job.DueAt.Sub(m.Now), c.Job.Args)
 		}
 	}

@@ -49,7 +49,8 @@ func (e *ending) fanOut(args []store.NewJob) error {
 	for _, n := range args {
 		n.Job = &job.Job{
 			ID: job.NewID(e.at), Owner: run.Owner, ScheduleID: uuid.Nil, Name: run.Name, Description: run.Description, InsertedAt: e.at,
-			ScheduledAt: run.ScheduledAt, State: job.Available, DueAt: e.at, Hops: run.Hops, Parent: run.Number, Trace: run.Trace, Args: n.Job.Args, Hidden: n.Job.Hidden,
+			ScheduledAt: run.ScheduledAt, State: job.Available, DueAt: e.at, Hops: run.Hops, Parent: run.Number, Trace: run.Trace,
+			Args: n.Job.Args, Hidden: n.Job.Hidden,
 		}
 		e.changes.Also = append(e.changes.Also, n)
 	}

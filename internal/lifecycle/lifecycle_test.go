@@ -35,7 +35,8 @@ func recurring(args string) *store.QueueItem {
 }
 
 func respond(status int, body string) job.Outcome {
-	return job.Outcome{Response: &job.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}, Duration: time.Second}
+	return job.Outcome{Response: &job.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(body)}, Duration: time.Second}
 }
 
 func failed(kind job.Kind) job.Outcome {
@@ -97,10 +98,13 @@ func TestFinish_Outcomes(t *testing.T) {
 	}{
 		{"success", `,` + hooks, 0, respond(201, `{}`), job.Completed, "worker.http.response", "response finished callback"},
 		{"status 500, retried", `,` + hooks, 0, respond(500, ``), job.Retryable, "worker.http.response", "response error"},
-		{"status 500, last attempt", `,` + hooks, 3, respond(500, ``), job.Discarded, "worker.http.response", "response error finished callback"},
+		{"status 500, last attempt", `,` + hooks, 3, respond(500, ``), job.Discarded, "worker.http.response",
+			"response error finished callback"},
 		{"no response, retried", `,` + hooks, 2, failed(job.KindTimeout), job.Retryable, "worker.http.error", "error"},
-		{"no response, last attempt", `,"retries":0,` + hooks, 0, failed(job.KindTimeout), job.Discarded, "worker.http.error", "error finished callback"},
-		{"blocked is not tried again", `,` + hooks, 0, failed(job.KindBlocked), job.Discarded, "worker.http.error", "error finished callback"},
+		{"no response, last attempt", `,"retries":0,` + hooks, 0, failed(job.KindTimeout), job.Discarded, "worker.http.error",
+			"error finished callback"},
+		{"blocked is not tried again", `,` + hooks, 0, failed(job.KindBlocked), job.Discarded, "worker.http.error",
+			"error finished callback"},
 		{"interrupted, retried", `,"retries":0,` + hooks, 0, failed(job.KindInterrupted), job.Retryable, "worker.http.error", "error"},
 		{"no webhook or callback", ``, 0, respond(200, ``), job.Completed, "worker.http.response", ""},
 	} {
@@ -150,7 +154,8 @@ func TestFinish_SchedulesTheNextRun(t *testing.T) {
 	item := recurring(`{"url":"https://x","repeat_every":60,` + hooks + `}`)
 	c := end(item, respond(200, ``), item.Schedule)
 	next := c.Next.Job
-	if !next.ScheduledAt.Equal(due.Add(time.Minute)) || next.ScheduleID != item.Schedule.ID || next.State != job.Available || next.ID == item.Job.ID {
+	if !next.ScheduledAt.Equal(due.Add(time.Minute)) || next.ScheduleID != item.Schedule.ID || next.State != job.Available ||
+		next.ID == item.Job.ID {
 		t.Errorf("next is %+v", next)
 	}
 	for name, now := range map[string]*job.Schedule{"deleted": nil, "disabled": {ID: item.Schedule.ID, DisabledAt: due, Epoch: 4}} {
@@ -173,7 +178,8 @@ func TestFinish_NextRunIsDueAsAskedAndStartsASecondLaterAtTheEarliest(t *testing
 		item := recurring(`{"url":"https://x","repeat_every":3600}`)
 		a := Begin(item, due, nil)
 		ended := due.Add(took)
-		c := a.Finish(1, respond(200, body), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
+		c := a.Finish(1, respond(200, body), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job,
+			Schedule: item.Schedule})
 		if got := [2]time.Duration{c.Next.Job.ScheduledAt.Sub(due), c.Next.Job.DueAt.Sub(due)}; got != want {
 			t.Errorf("%s: the next run is due and starts %v after the start of the last, want %v", body, got, want)
 		}
@@ -185,7 +191,8 @@ func TestFinish_NextRunIsNotAfterTheEnd(t *testing.T) {
 	for next, ended := range map[string]bool{"2026-03-04T12:30:00Z": false, "2026-03-04T12:30:00.000001Z": true} {
 		item := recurring(`{"url":"https://x","repeat_every":60,"ends_at":"2026-03-04T12:30:00Z"}`)
 		c := end(item, respond(200, `{"$next":"`+next+`"}`), item.Schedule)
-		if (c.Next == nil) != ended || !ended && c.Next.Job.ScheduledAt.Format(time.RFC3339) != next || ended && c.Schedule.Ended != job.EndedAt {
+		if (c.Next == nil) != ended || !ended && c.Next.Job.ScheduledAt.Format(time.RFC3339) != next || ended &&
+			c.Schedule.Ended != job.EndedAt {
 			t.Errorf("$next %s: next %+v, schedule %+v", next, c.Next, c.Schedule)
 		}
 	}
@@ -272,7 +279,8 @@ func TestCancel(t *testing.T) {
 		}
 	}
 	underWay := Cancel(always(true))(snapshot(oneOff(`{"url":"https://x",`+hooks+`}`), true))
-	if underWay.RollbackClaim || logEvents(underWay.Logs) != "worker.http.error" || events(underWay.Deliveries) != "finished" || underWay.Next != nil {
+	if underWay.RollbackClaim || logEvents(underWay.Logs) != "worker.http.error" || events(underWay.Deliveries) != "finished" ||
+		underWay.Next != nil {
 		t.Errorf("under way: logs %s, events %s", logEvents(underWay.Logs), events(underWay.Deliveries))
 	}
 	if !strings.Contains(string(underWay.Logs[0].Payload), `"kind":"cancelled"`) || underWay.Job.AttemptedAt.IsZero() {
@@ -300,7 +308,8 @@ func TestDisableEnableDelete(t *testing.T) {
 		t.Errorf("disable with a run under way: %+v", c)
 	}
 	for name, x := range map[string]struct{ now, want time.Time }{
-		"first due ahead": {due.Add(-time.Hour), due}, "on the grid": {due.Add(time.Hour), due.Add(time.Hour)}, "between": {due.Add(90 * time.Minute), due.Add(2 * time.Hour)},
+		"first due ahead": {due.Add(-time.Hour), due}, "on the grid": {due.Add(time.Hour), due.Add(time.Hour)},
+		"between": {due.Add(90 * time.Minute), due.Add(2 * time.Hour)},
 	} {
 		e, _ := Enable(&store.Snapshot{Now: x.now, Schedule: c.Schedule})
 		if !e.Schedule.Live() || !e.Next.Job.ScheduledAt.Equal(x.want) {
@@ -320,7 +329,8 @@ func TestDisableEnableDelete(t *testing.T) {
 }
 
 func TestEndDelivery_RetriesThenGivesUp(t *testing.T) {
-	item := &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 3}}, Delivery: &job.Delivery{Job: 7, Channel: job.Webhook, URL: "https://wh/", Event: "job.started"}}
+	item := &store.QueueItem{QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 3}},
+		Delivery: &job.Delivery{Job: 7, Channel: job.Webhook, URL: "https://wh/", Event: "job.started"}}
 	waits := []time.Duration{5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour}
 	for i, wait := range waits {
 		f := EndDelivery(item, i+1, 1, respond(302, ``), due)
@@ -340,7 +350,8 @@ func TestEndDelivery_RetriesThenGivesUp(t *testing.T) {
 		t.Errorf("interrupted: %+v", again)
 	}
 	interrupted.Failure.Wait = 7 * time.Second
-	if again := EndDelivery(item, 8, 1, interrupted, due).Delivery; !again.Again.Equal(due.Add(7*time.Second)) || again.Attempt != 7 || again.Log != nil {
+	if again := EndDelivery(item, 8, 1, interrupted, due).Delivery; !again.Again.Equal(due.Add(7*time.Second)) || again.Attempt != 7 ||
+		again.Log != nil {
 		t.Errorf("interrupted by a local fault: %+v", again)
 	}
 }

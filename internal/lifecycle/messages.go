@@ -45,7 +45,8 @@ func (a *messageData) failure() *job.Failure {
 	case a.outcome.Failure != nil:
 		return a.outcome.Failure
 	default:
-		return &job.Failure{Kind: job.KindStatus, Message: "the target responded with " + strconv.Itoa(a.outcome.Response.Status) + ", which is no success"}
+		return &job.Failure{Kind: job.KindStatus, Message: "the target responded with " + strconv.Itoa(a.outcome.Response.Status) +
+			", which is no success"}
 	}
 }
 

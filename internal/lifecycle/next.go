@@ -169,7 +169,8 @@ func (p *plan) makeUp(r pastRun) (time.Time, []skip) {
 		if reason = SkippedExpired; r.held && r.AttemptedAt.IsZero() {
 			reason = SkippedLimit
 		}
-		if last, ok := schedule.LatestIn(p.grid, time.Time{}, covered, r.now); ok && p.spec.CatchUp == job.CatchUpOne && !p.expired(last, r.now) {
+		if last, ok := schedule.LatestIn(p.grid, time.Time{}, covered, r.now); ok && p.spec.CatchUp == job.CatchUpOne &&
+			!p.expired(last, r.now) {
 			due = last
 		}
 	case !r.started.IsZero():
@@ -287,7 +288,8 @@ func endSchedule(c *store.Changes, s *job.Schedule, j *job.Job, why job.End, run
 func nextJob(s *job.Schedule, spec *job.Spec, due, now time.Time) *store.NewJob {
 	return &store.NewJob{Lane: job.Lane(spec.URL), Job: &job.Job{
 		ID: job.NewID(now), Owner: s.Owner, ScheduleID: s.ID, Key: s.Key, Name: s.Name, Description: s.Description,
-		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Runs: s.Runs, Args: s.Args, Hidden: s.Hidden,
+		InsertedAt: now, ScheduledAt: due, State: job.Available, DueAt: schedule.Later(due, now), Hops: s.Hops, Runs: s.Runs, Args: s.Args,
+		Hidden: s.Hidden,
 	}}
 }
 

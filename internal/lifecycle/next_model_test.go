@@ -30,7 +30,8 @@ type scheduleWorld struct {
 type disabledSpan struct{ from, to time.Time }
 
 func newScheduleWorld(t *rapid.T) *scheduleWorld {
-	w := &scheduleWorld{T: t, now: time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC).Add(time.Duration(rapid.IntRange(0, 24*3600).Draw(t, "begin")) * time.Second)}
+	w := &scheduleWorld{T: t, now: time.Date(2026, 3, 28, 12, 0, 0, 0,
+		time.UTC).Add(time.Duration(rapid.IntRange(0, 24*3600).Draw(t, "begin")) * time.Second)}
 	var members []string
 	add := func(label, member string) {
 		if rapid.Bool().Draw(t, label) {
@@ -38,7 +39,8 @@ func newScheduleWorld(t *rapid.T) *scheduleWorld {
 		}
 	}
 	if rapid.Bool().Draw(t, "cron") {
-		members = append(members, rapid.SampledFrom([]string{`"cron":"* * * * *"`, `"cron":"*/7 * * * *","timezone":"Europe/London"`, `"cron":"20,50 1-3 * * *","timezone":"Europe/London"`}).Draw(t, "expression"))
+		members = append(members, rapid.SampledFrom([]string{`"cron":"* * * * *"`, `"cron":"*/7 * * * *","timezone":"Europe/London"`,
+			`"cron":"20,50 1-3 * * *","timezone":"Europe/London"`}).Draw(t, "expression"))
 	} else {
 		members = append(members, fmt.Sprintf(`"repeat_every":%d`, rapid.IntRange(1, 100).Draw(t, "every")))
 		if rapid.IntRange(0, 3).Draw(t, "in the past") == 0 {
@@ -63,7 +65,8 @@ func newScheduleWorld(t *rapid.T) *scheduleWorld {
 	}
 	w.spec = draft.Spec
 	w.s = &job.Schedule{ID: draft.ScheduleID, InsertedAt: w.now, FirstDue: draft.Grid.Begin, Args: draft.Args}
-	w.jobs = []*job.Job{{Number: 1, ScheduleID: w.s.ID, InsertedAt: w.now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, State: job.Available, Args: draft.Args}}
+	w.jobs = []*job.Job{{Number: 1, ScheduleID: w.s.ID, InsertedAt: w.now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt,
+		State: job.Available, Args: draft.Args}}
 	return w
 }
 
@@ -179,7 +182,8 @@ func TestNext_AccountsForEachPointOnce(t *testing.T) {
 				w.toggle(nil)
 			case rapid.IntRange(0, 9).Draw(t, "cancel") == 0:
 				w.now = schedule.Later(w.now, j.InsertedAt).Add(w.seconds("wait"))
-				w.apply(Cancel(func(*job.Job, *store.ClaimInfo, time.Time) bool { return false })(&store.Snapshot{Now: w.now, Job: j, Schedule: w.s}))
+				w.apply(Cancel(func(*job.Job, *store.ClaimInfo, time.Time) bool { return false })(&store.Snapshot{Now: w.now, Job: j,
+					Schedule: w.s}))
 			default:
 				w.run(w.seconds("delay"), w.seconds("takes"), status, rapid.IntRange(0, 9).Draw(t, "toggle under way") == 0)
 			}

@@ -35,35 +35,37 @@ func everySeconds(n int) refFrequency {
 
 // everyMinutes is matched against the clock on the wall, through gap and overlap.
 func everyMinutes(n int, zone *time.Location) refFrequency {
-	return refFrequency{members: fmt.Sprintf(`"cron":"*/%d * * * *","timezone":"%s"`, n, zone), points: func(begin, end time.Time) (all []time.Time) {
-		for p := begin.Truncate(time.Minute); p.Before(end); p = p.Add(time.Minute) {
-			if !p.Before(begin) && p.In(zone).Minute()%n == 0 {
-				all = append(all, p)
+	return refFrequency{members: fmt.Sprintf(`"cron":"*/%d * * * *","timezone":"%s"`, n, zone),
+		points: func(begin, end time.Time) (all []time.Time) {
+			for p := begin.Truncate(time.Minute); p.Before(end); p = p.Add(time.Minute) {
+				if !p.Before(begin) && p.In(zone).Minute()%n == 0 {
+					all = append(all, p)
+				}
 			}
-		}
-		return all
-	}}
+			return all
+		}}
 }
 
 // atHalfPast has fixed times: one in a gap is at the first instant after it, one that
 // occurs twice at the first time.
 func atHalfPast(hours string, list []int, zone *time.Location) refFrequency {
-	return refFrequency{members: fmt.Sprintf(`"cron":"30 %s * * *","timezone":"%s"`, hours, zone), points: func(begin, end time.Time) (all []time.Time) {
-		for day := begin.Add(-48 * time.Hour).In(zone); day.Before(end); day = day.AddDate(0, 0, 1) {
-			for _, hour := range list {
-				wanted := time.Date(day.Year(), day.Month(), day.Day(), hour, 30, 0, 0, time.UTC)
-				p := wanted.Add(-24 * time.Hour)
-				for reading(p, zone).Before(wanted) {
-					p = p.Add(time.Minute)
-				}
-				if !p.Before(begin) && p.Before(end) {
-					all = append(all, p)
+	return refFrequency{members: fmt.Sprintf(`"cron":"30 %s * * *","timezone":"%s"`, hours, zone),
+		points: func(begin, end time.Time) (all []time.Time) {
+			for day := begin.Add(-48 * time.Hour).In(zone); day.Before(end); day = day.AddDate(0, 0, 1) {
+				for _, hour := range list {
+					wanted := time.Date(day.Year(), day.Month(), day.Day(), hour, 30, 0, 0, time.UTC)
+					p := wanted.Add(-24 * time.Hour)
+					for reading(p, zone).Before(wanted) {
+						p = p.Add(time.Minute)
+					}
+					if !p.Before(begin) && p.Before(end) {
+						all = append(all, p)
+					}
 				}
 			}
-		}
-		slices.SortFunc(all, time.Time.Compare)
-		return slices.CompactFunc(all, time.Time.Equal)
-	}}
+			slices.SortFunc(all, time.Time.Compare)
+			return slices.CompactFunc(all, time.Time.Equal)
+		}}
 }
 
 // reading returns what a clock in a zone shows, as if it were UTC.
@@ -93,10 +95,12 @@ func drawFrequency(t *rapid.T, zone *time.Location) refFrequency {
 
 // newRefWorld creates a schedule on the day before a change of the clock.
 func newRefWorld(t *rapid.T, zone *time.Location) *refWorld {
-	day := rapid.SampledFrom([]time.Time{time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC)}).Draw(t, "day")
+	day := rapid.SampledFrom([]time.Time{time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC),
+		time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC)}).Draw(t, "day")
 	now := day.Add(time.Duration(rapid.IntRange(0, 14*3600).Draw(t, "begin")) * time.Second)
 	f := drawFrequency(t, zone)
-	w := &refWorld{scheduleWorld: &scheduleWorld{T: t, now: now}, end: now.Add(10 * 24 * time.Hour), catchUp: rapid.SampledFrom(catchUpNames).Draw(t, "catch up")}
+	w := &refWorld{scheduleWorld: &scheduleWorld{T: t, now: now}, end: now.Add(10 * 24 * time.Hour),
+		catchUp: rapid.SampledFrom(catchUpNames).Draw(t, "catch up")}
 	members := f.members + `,"retries":0,"catch_up":"` + w.catchUp + `"`
 	if rapid.IntRange(0, 2).Draw(t, "expires") == 0 {
 		seconds := rapid.IntRange(1, 3000).Draw(t, "expires in")
@@ -109,7 +113,8 @@ func newRefWorld(t *rapid.T, zone *time.Location) *refWorld {
 	}
 	w.spec = draft.Spec
 	w.s = &job.Schedule{ID: draft.ScheduleID, InsertedAt: now, FirstDue: draft.Grid.Begin, Args: draft.Args}
-	w.jobs = []*job.Job{{Number: 1, ScheduleID: w.s.ID, InsertedAt: now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, State: job.Available, Args: draft.Args}}
+	w.jobs = []*job.Job{{Number: 1, ScheduleID: w.s.ID, InsertedAt: now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt,
+		State: job.Available, Args: draft.Args}}
 	w.begin(f)
 	return w
 }
@@ -205,7 +210,8 @@ func (w *refWorld) disable(before, off time.Duration) {
 
 // edit gives the schedule another frequency before its pending run is due.
 func (w *refWorld) edit(f refFrequency) {
-	w.now = w.now.Add(time.Duration(rapid.Int64Range(0, int64(w.unfinished().DueAt.Sub(w.now)-200*time.Millisecond)).Draw(w.T, "edit after")).Truncate(time.Microsecond))
+	w.now = w.now.Add(time.Duration(rapid.Int64Range(0, int64(w.unfinished().DueAt.Sub(w.now)-200*time.Millisecond)).Draw(w.T,
+		"edit after")).Truncate(time.Microsecond))
 	e, err := job.ReadScheduleEdit(w.s, rawjson.Value(`{`+f.members+`}`), job.ReadOptions{Now: w.now})
 	if err != nil {
 		w.Fatal(err)
@@ -229,7 +235,8 @@ func TestNext_ChoosesWhatTheReferenceChooses(t *testing.T) {
 		w := newRefWorld(t, zone)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			if j := w.unfinished(); j == nil || !j.ScheduledAt.Equal(w.due) {
-				t.Fatalf("with catch_up %s and expires_in %s the next run at %v is %+v, want it due %v", w.catchUp, w.expires, w.now, j, w.due)
+				t.Fatalf("with catch_up %s and expires_in %s the next run at %v is %+v, want it due %v", w.catchUp, w.expires, w.now, j,
+					w.due)
 			}
 			if w.now.After(w.end.Add(-6 * 24 * time.Hour)) {
 				break // the points end

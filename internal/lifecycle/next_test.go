@@ -69,13 +69,18 @@ func TestPlan_After(t *testing.T) {
 		{name: "start before due", due: "12:00", started: "11:00", now: "12:05", want: "12:10"},
 		{name: "clock set back", due: "12:00", started: "13:05", now: "12:45", want: "12:50"},
 
-		{name: "expired", members: `,"expires_in":60`, due: "12:00", now: "12:45", expired: true, want: "12:50 after 4 expired 12:10-12:40"},
-		{name: "expired, the latest has not", members: `,"expires_in":600`, due: "12:00", now: "12:45", expired: true, want: "12:40 after 3 expired 12:10-12:30"},
-		{name: "expired, the latest is about to", members: `,"expires_in":300`, due: "12:00", now: "12:45", expired: true, want: "12:40 after 3 expired 12:10-12:30"},
+		{name: "expired", members: `,"expires_in":60`, due: "12:00", now: "12:45", expired: true,
+			want: "12:50 after 4 expired 12:10-12:40"},
+		{name: "expired, the latest has not", members: `,"expires_in":600`, due: "12:00", now: "12:45", expired: true,
+			want: "12:40 after 3 expired 12:10-12:30"},
+		{name: "expired, the latest is about to", members: `,"expires_in":300`, due: "12:00", now: "12:45", expired: true,
+			want: "12:40 after 3 expired 12:10-12:30"},
 		{name: "expired at once", members: `,"expires_in":60`, due: "12:00", now: "12:01:01", expired: true, want: "12:10"},
 
-		{name: "none, expired", members: `,"catch_up":"none"`, due: "12:00", now: "12:45", expired: true, want: "12:50 after 4 expired 12:10-12:40"},
-		{name: "none, long run", members: `,"catch_up":"none"`, due: "12:00", started: "12:00", now: "12:45", want: "12:40 after 3 overlap 12:10-12:30"},
+		{name: "none, expired", members: `,"catch_up":"none"`, due: "12:00", now: "12:45", expired: true,
+			want: "12:50 after 4 expired 12:10-12:40"},
+		{name: "none, long run", members: `,"catch_up":"none"`, due: "12:00", started: "12:00", now: "12:45",
+			want: "12:40 after 3 overlap 12:10-12:30"},
 
 		{name: "all, on time", members: `,"catch_up":"all"`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
 		{name: "all, long run", members: `,"catch_up":"all"`, due: "12:00", started: "12:00", now: "12:45", want: "12:10"},
@@ -84,23 +89,35 @@ func TestPlan_After(t *testing.T) {
 
 		{name: "held back, then late", held: true, due: "12:00", started: "12:25", now: "12:45", want: "12:40 after 1 overlap 12:30-12:30"},
 		{name: "held back, cancelled", held: true, due: "12:00", now: "12:45", want: "12:50 after 4 limit 12:10-12:40"},
-		{name: "held back, expired", members: `,"catch_up":"none"`, held: true, expired: true, due: "12:00", now: "12:45", want: "12:50 after 4 limit 12:10-12:40"},
+		{name: "held back, expired", members: `,"catch_up":"none"`, held: true, expired: true, due: "12:00", now: "12:45",
+			want: "12:50 after 4 limit 12:10-12:40"},
 
-		{name: "the last", members: `,"ends_at":"2026-03-01T12:09:59Z"`, due: "12:00", started: "12:00", now: "12:05", want: "ends: ends_at"},
-		{name: "the last but one", members: `,"ends_at":"2026-03-01T12:10:00Z"`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
-		{name: "a late one is the last", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:00", now: "12:45", want: "12:30 after 2 overlap 12:10-12:20"},
-		{name: "ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:31", now: "12:45", want: "ends: ends_at"},
-		{name: "cancelled late, ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", now: "12:45", want: "ends: ends_at after 3 down 12:10-12:30"},
+		{name: "the last", members: `,"ends_at":"2026-03-01T12:09:59Z"`, due: "12:00", started: "12:00", now: "12:05",
+			want: "ends: ends_at"},
+		{name: "the last but one", members: `,"ends_at":"2026-03-01T12:10:00Z"`, due: "12:00", started: "12:00", now: "12:05",
+			want: "12:10"},
+		{name: "a late one is the last", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:00", now: "12:45",
+			want: "12:30 after 2 overlap 12:10-12:20"},
+		{name: "ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", started: "12:31", now: "12:45",
+			want: "ends: ends_at"},
+		{name: "cancelled late, ended meanwhile", members: `,"ends_at":"2026-03-01T12:30:00Z"`, due: "12:00", now: "12:45",
+			want: "ends: ends_at after 3 down 12:10-12:30"},
 		{name: "next, before a point", next: "12:09", due: "12:00", started: "12:00", now: "12:05", want: "12:09"},
 		{name: "next, on a point", next: "12:10", due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
 		{name: "next, after points", next: "12:31", due: "12:00", started: "12:00", now: "12:05", want: "12:31 after 3 next 12:10-12:30"},
-		{name: "next, on a later point", next: "12:30", due: "12:00", started: "12:00", now: "12:05", want: "12:30 after 2 next 12:10-12:20"},
-		{name: "next, after a long run", next: "12:45", due: "12:00", started: "12:00", now: "12:25", want: "12:45 after 2 overlap 12:10-12:20 after 2 next 12:30-12:40"},
-		{name: "next, a point as the run ends", next: "12:35", due: "12:00", started: "12:00", now: "12:20", want: "12:35 after 2 overlap 12:10-12:20 after 1 next 12:30-12:30"},
-		{name: "next, all", members: `,"catch_up":"all"`, next: "12:25", due: "12:00", started: "12:00", now: "12:05", want: "12:25 after 2 next 12:10-12:20"},
-		{name: "next, after the end", members: `,"ends_at":"2026-03-01T12:30:00Z"`, next: "12:45", due: "12:00", started: "12:00", now: "12:05", want: "ends: ends_at after 3 next 12:10-12:30"},
+		{name: "next, on a later point", next: "12:30", due: "12:00", started: "12:00", now: "12:05",
+			want: "12:30 after 2 next 12:10-12:20"},
+		{name: "next, after a long run", next: "12:45", due: "12:00", started: "12:00", now: "12:25",
+			want: "12:45 after 2 overlap 12:10-12:20 after 2 next 12:30-12:40"},
+		{name: "next, a point as the run ends", next: "12:35", due: "12:00", started: "12:00", now: "12:20",
+			want: "12:35 after 2 overlap 12:10-12:20 after 1 next 12:30-12:30"},
+		{name: "next, all", members: `,"catch_up":"all"`, next: "12:25", due: "12:00", started: "12:00", now: "12:05",
+			want: "12:25 after 2 next 12:10-12:20"},
+		{name: "next, after the end", members: `,"ends_at":"2026-03-01T12:30:00Z"`, next: "12:45", due: "12:00", started: "12:00",
+			now: "12:05", want: "ends: ends_at after 3 next 12:10-12:30"},
 
-		{name: "excluded dates", members: `,"except":["2026-03-01/2026-03-02"]`, due: "12:00", started: "12:00", now: "12:45", want: "00:00"},
+		{name: "excluded dates", members: `,"except":["2026-03-01/2026-03-02"]`, due: "12:00", started: "12:00", now: "12:45",
+			want: "00:00"},
 		{name: "the last of all runs", members: `,"max_runs":8`, due: "12:00", started: "12:00", now: "12:45", want: "ends: max_runs"},
 		{name: "not the last of all runs", members: `,"max_runs":9`, due: "12:00", started: "12:00", now: "12:05", want: "12:10"},
 	} {
@@ -169,14 +186,16 @@ func TestDisable_SaysWhyPointsHaveNoRun(t *testing.T) {
 		inserted, attempted, claimed string
 		want                         map[string]string
 	}{
-		"waits":                     {"11:50", "", "", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
-		"has just started":          {"11:50", "", "12:32", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
-		"started in time":           {"11:50", "", "12:00", map[string]string{"one": "10-30 overlap", "all": "10-30 overlap"}},
-		"started late":              {"11:50", "", "12:15", map[string]string{"one": "10-10 down, 20-30 overlap", "all": "10-10 down, 20-30 overlap"}},
-		"followed a long run":       {"12:25", "", "12:25", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
-		"has failed once":           {"12:25", "12:25", "", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
-		"followed and started late": {"12:15", "", "12:25", map[string]string{"one": "20-20 down, 30-30 overlap", "all": "10-20 down, 30-30 overlap"}},
-		"is about to start":         {"12:25", "", "12:35:01", map[string]string{"one": "30-30 down", "all": "10-30 down"}},
+		"waits":            {"11:50", "", "", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
+		"has just started": {"11:50", "", "12:32", map[string]string{"one": "10-30 down", "all": "10-30 down"}},
+		"started in time":  {"11:50", "", "12:00", map[string]string{"one": "10-30 overlap", "all": "10-30 overlap"}},
+		"started late": {"11:50", "", "12:15",
+			map[string]string{"one": "10-10 down, 20-30 overlap", "all": "10-10 down, 20-30 overlap"}},
+		"followed a long run": {"12:25", "", "12:25", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
+		"has failed once":     {"12:25", "12:25", "", map[string]string{"one": "30-30 overlap", "all": "10-30 overlap"}},
+		"followed and started late": {"12:15", "", "12:25",
+			map[string]string{"one": "20-20 down, 30-30 overlap", "all": "10-20 down, 30-30 overlap"}},
+		"is about to start": {"12:25", "", "12:35:01", map[string]string{"one": "30-30 down", "all": "10-30 down"}},
 	} {
 		for catchUp, want := range c.want {
 			s := every10(t, `,"catch_up":"`+catchUp+`"`)
@@ -218,15 +237,22 @@ func TestDeadline(t *testing.T) {
 	}{
 		{name: "no limit", state: job.Available, scheduled: "12:00", due: "12:00"},
 		{name: "one-off", members: `,"expires_in":60`, state: job.Available, scheduled: "12:00", due: "12:00", want: "12:01:00"},
-		{name: "one-off in the past", members: `,"expires_in":60`, state: job.Available, scheduled: "09:00", due: "11:00", want: "11:01:00"},
+		{name: "one-off in the past", members: `,"expires_in":60`, state: job.Available, scheduled: "09:00", due: "11:00",
+			want: "11:01:00"},
 		{name: "retry of a one-off", members: `,"expires_in":60`, state: job.Retryable, scheduled: "12:00", due: "12:30", want: "12:01:00"},
-		{name: "retry of a one-off in the past", members: `,"expires_in":60`, state: job.Retryable, scheduled: "09:00", due: "12:30", want: "11:01:00"},
+		{name: "retry of a one-off in the past", members: `,"expires_in":60`, state: job.Retryable, scheduled: "09:00", due: "12:30",
+			want: "11:01:00"},
 		{name: "run", every: true, members: `,"expires_in":60`, state: job.Available, scheduled: "12:00", due: "12:00", want: "12:01:00"},
-		{name: "late run", every: true, members: `,"expires_in":60`, state: job.Available, scheduled: "10:00", due: "11:00", want: "10:01:00"},
-		{name: "first run in the past", every: true, members: `,"expires_in":60`, state: job.Available, scheduled: "09:00", due: "11:00", insertedWithJob: true, want: "11:01:00"},
-		{name: "before the next", every: true, members: `,"catch_up":"none"`, state: job.Available, scheduled: "12:00", due: "12:00", want: "12:09:59.999999"},
-		{name: "the earlier of two", every: true, members: `,"catch_up":"none","expires_in":[1,"hour"]`, state: job.Available, scheduled: "12:00", due: "12:00", want: "12:09:59.999999"},
-		{name: "first run in the past, before the next", every: true, members: `,"catch_up":"none"`, state: job.Available, scheduled: "09:00", due: "11:00", insertedWithJob: true, want: "11:09:59.999999"},
+		{name: "late run", every: true, members: `,"expires_in":60`, state: job.Available, scheduled: "10:00", due: "11:00",
+			want: "10:01:00"},
+		{name: "first run in the past", every: true, members: `,"expires_in":60`, state: job.Available, scheduled: "09:00", due: "11:00",
+			insertedWithJob: true, want: "11:01:00"},
+		{name: "before the next", every: true, members: `,"catch_up":"none"`, state: job.Available, scheduled: "12:00", due: "12:00",
+			want: "12:09:59.999999"},
+		{name: "the earlier of two", every: true, members: `,"catch_up":"none","expires_in":[1,"hour"]`, state: job.Available,
+			scheduled: "12:00", due: "12:00", want: "12:09:59.999999"},
+		{name: "first run in the past, before the next", every: true, members: `,"catch_up":"none"`, state: job.Available,
+			scheduled: "09:00", due: "11:00", insertedWithJob: true, want: "11:09:59.999999"},
 	} {
 		j := &job.Job{State: c.state, InsertedAt: inserted, ScheduledAt: clockTime(t, c.scheduled), DueAt: clockTime(t, c.due)}
 		spec := job.ReadSpec(rawjson.Value(`{"url":"https://example.com/"` + c.members + `}`))
@@ -315,7 +341,8 @@ func TestUpcomingAndRunsLeft(t *testing.T) {
 		left       int64
 		want       string
 	}{
-		{"pending", pending, 7, "12:00 12:10 12:20"}, {"under way", running, 2, "12:00"}, {"moved", &job.Job{State: job.Available, ScheduledAt: clockTime(t, "12:03")}, 10, "12:03 12:10 12:20"},
+		{"pending", pending, 7, "12:00 12:10 12:20"}, {"under way", running, 2, "12:00"},
+		{"moved", &job.Job{State: job.Available, ScheduledAt: clockTime(t, "12:03")}, 10, "12:03 12:10 12:20"},
 	} {
 		var got []string
 		for _, due := range Upcoming(s, c.unfinished, now, 5) {

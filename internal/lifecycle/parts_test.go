@@ -29,7 +29,8 @@ func TestDeliveries_StoreLargeTextsOnce(t *testing.T) {
 			}
 			deliveries, logs = c.Deliveries, []job.Log{*c.Log}
 		}
-		c := a.Finish(1, respond(500, `{"n":"`+large+`"}`), Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job})
+		c := a.Finish(1, respond(500, `{"n":"`+large+`"}`),
+			Span{Began: due, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job})
 		return append(deliveries, c.Deliveries...), append(logs, c.Logs...)
 	}
 	referring, logs := messages(true)
@@ -78,14 +79,16 @@ func TestUnstored_DiscardsTheJobOrRemovesTheItem(t *testing.T) {
 	a := Begin(item, due, nil)
 	ends := a.Unstored(1, Span{Began: due, Ended: ended})
 	told := ends[0].Decide(snapshot)
-	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError || events(told.Deliveries) != "error finished callback" {
+	if told.Job.State != job.Discarded || told.Next == nil || logEvents(told.Logs) != job.EventError ||
+		events(told.Deliveries) != "error finished callback" {
 		t.Errorf("first: %s, next %v, %s, %s", told.Job.State, told.Next, logEvents(told.Logs), events(told.Deliveries))
 	}
 	if want := `{"kind":"unstored",`; !strings.HasPrefix(string(told.Logs[0].Payload), want) {
 		t.Errorf("logged as %s", told.Logs[0].Payload)
 	}
 	bare := ends[1].Decide(snapshot)
-	if bare.Job.State != job.Discarded || bare.Next != nil || !bare.Schedule.DisabledAt.Equal(ended) || len(bare.Deliveries) != 0 || len(bare.Logs) != 1 {
+	if bare.Job.State != job.Discarded || bare.Next != nil || !bare.Schedule.DisabledAt.Equal(ended) || len(bare.Deliveries) != 0 ||
+		len(bare.Logs) != 1 {
 		t.Errorf("second: %+v", bare)
 	}
 	if gone := ends[2].Decide(snapshot); gone.Job != nil || gone.Schedule != nil || len(gone.Logs) != 0 {

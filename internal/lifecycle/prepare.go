@@ -33,7 +33,8 @@ func (a *Attempt) prepare(render func(*job.Spec, job.Dynamic) (*job.Outgoing, er
 		a.defect(err)
 	case unread != nil:
 		a.Outgoing = job.Unrendered(&a.Spec)
-		a.Refused = &job.Failure{Kind: job.KindSecret, Message: "what the job's redact hides can't be read: " + unread.Error() + "; nothing was sent"}
+		a.Refused = &job.Failure{Kind: job.KindSecret, Message: "what the job's redact hides can't be read: " + unread.Error() +
+			"; nothing was sent"}
 	case err != nil:
 		a.Refused = &job.Failure{Kind: job.KindTooLarge, Message: err.Error() + "; nothing was sent"}
 	}

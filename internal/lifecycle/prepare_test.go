@@ -14,7 +14,8 @@ import (
 // oversize is an item whose request is too large because of its schedule's
 // state.
 func oversize() *store.QueueItem {
-	item := recurring(`{"method":"post","url":"https://x","headers":{"a":"b"},"body":[` + strings.Repeat(`"$previous",`, 99) + `"$previous"],` + hooks + `,"repeat_every":60}`)
+	item := recurring(`{"method":"post","url":"https://x","headers":{"a":"b"},"body":[` + strings.Repeat(`"$previous",`, 99) +
+		`"$previous"],` + hooks + `,"repeat_every":60}`)
 	item.Schedule.Previous = rawjson.Quote(strings.Repeat("p", 100_000))
 	return item
 }
@@ -22,19 +23,23 @@ func oversize() *store.QueueItem {
 func TestPrepare_RefusesATooLargeRequestPermanently(t *testing.T) {
 	item := oversize()
 	a := Begin(item, due, nil)
-	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge || !strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != nil {
+	if a.Refused == nil || a.Refused.Kind != job.KindTooLarge ||
+		!strings.Contains(a.Refused.Message, "the body would be larger than 2097152 bytes") || a.Defect != nil {
 		t.Fatalf("refused with %+v, defect %v", a.Refused, a.Defect)
 	}
 	c := a.Claim()
-	if got, want := string(c.Log.Payload), `{"body":null,"headers":{"a":"b"},"query":{},"url":"https://x"}`; got != want || events(c.Deliveries) != "started request" {
+	if got, want := string(c.Log.Payload), `{"body":null,"headers":{"a":"b"},"query":{},"url":"https://x"}`; got != want ||
+		events(c.Deliveries) != "started request" {
 		t.Errorf("the claim logs %s and delivers %s, want %s", got, events(c.Deliveries), want)
 	}
 	snapshot := &store.Snapshot{Now: due, Job: item.Job, Schedule: item.Schedule}
 	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(time.Millisecond)}).Decide(snapshot)
-	if changes.Job.State != job.Discarded || a.Result != job.Discarded || changes.Next == nil || events(changes.Deliveries) != "error finished callback" {
+	if changes.Job.State != job.Discarded || a.Result != job.Discarded || changes.Next == nil ||
+		events(changes.Deliveries) != "error finished callback" {
 		t.Errorf("the job is %s, the next %v, messages %s", changes.Job.State, changes.Next, events(changes.Deliveries))
 	}
-	if got := string(changes.Logs[0].Payload); !strings.HasPrefix(got, `{"kind":"too_large","message":"the body would`) || !strings.HasSuffix(got, `"attempt":1,"retry_at":null}`) {
+	if got := string(changes.Logs[0].Payload); !strings.HasPrefix(got, `{"kind":"too_large","message":"the body would`) ||
+		!strings.HasSuffix(got, `"attempt":1,"retry_at":null}`) {
 		t.Errorf("the log is %s", got)
 	}
 	callback := changes.Deliveries[2].Body
@@ -47,13 +52,15 @@ func TestPrepare_APanicRefusesTheAttempt(t *testing.T) {
 	item := oneOff(`{"url":"https://x/y","callback_url":"https://c"}`)
 	a := &Attempt{Item: item, Number: 1, StartAt: due}
 	a.prepare(func(*job.Spec, job.Dynamic) (*job.Outgoing, error) { panic("a defect") })
-	if a.Refused == nil || a.Refused.Kind != job.KindInternal || a.Defect == nil || !strings.HasPrefix(a.Defect.Error(), "panic: a defect\ngoroutine") {
+	if a.Refused == nil || a.Refused.Kind != job.KindInternal || a.Defect == nil ||
+		!strings.HasPrefix(a.Defect.Error(), "panic: a defect\ngoroutine") {
 		t.Fatalf("refused with %+v, defect %.40v", a.Refused, a.Defect)
 	}
 	if got, want := string(a.Claim().Log.Payload), `{"body":null,"headers":{},"query":{},"url":"https://x/y"}`; got != want {
 		t.Errorf("the log is %s, want %s", got, want)
 	}
-	changes := a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due.Add(1)}).Decide(&store.Snapshot{Now: due, Job: item.Job})
+	changes := a.Finish(1, job.Outcome{Failure: a.Refused},
+		Span{Began: due, Ended: due.Add(1)}).Decide(&store.Snapshot{Now: due, Job: item.Job})
 	if changes.Job.State != job.Discarded || events(changes.Deliveries) != "callback" {
 		t.Errorf("the job is %s, messages %s", changes.Job.State, events(changes.Deliveries))
 	}

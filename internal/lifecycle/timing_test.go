@@ -12,13 +12,15 @@ import (
 func TestRunNow_MakesAPendingJobDue(t *testing.T) {
 	now := due.Add(-time.Minute)
 	c := RunNow(snapshot(oneOff(`{"url":"https://x","schedule_in":60}`), false))
-	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(now) || !c.UpdateDefinition || string(c.Job.Args) != `{"url":"https://x","schedule_in":60}` {
+	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(now) || !c.UpdateDefinition ||
+		string(c.Job.Args) != `{"url":"https://x","schedule_in":60}` {
 		t.Errorf("available: %+v", c.Job)
 	}
 	again := snapshot(oneOff(`{"url":"https://x"}`), false)
 	again.Job.State, again.Job.Attempt, again.Job.ScheduledAt = job.Retryable, 2, due.Add(-time.Hour)
 	c = RunNow(again)
-	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(due.Add(-time.Hour)) || c.Job.State != job.Retryable || c.Job.Attempt != 2 || c.UpdateDefinition {
+	if !c.Job.DueAt.Equal(now) || !c.Job.ScheduledAt.Equal(due.Add(-time.Hour)) || c.Job.State != job.Retryable || c.Job.Attempt != 2 ||
+		c.UpdateDefinition {
 		t.Errorf("retryable: %+v", c.Job)
 	}
 	if again.Job.DueAt.Equal(now) {
@@ -50,7 +52,8 @@ func TestRunSchedule_MakesOneRunNow(t *testing.T) {
 	disabled := snapshot(recurring(args), false)
 	disabled.Job, disabled.Schedule.DisabledAt = nil, due
 	c := RunSchedule(disabled)
-	if c.Job != nil || c.Schedule != nil || c.Next.Schedule != nil || !c.Next.Job.ScheduledAt.Equal(disabled.Now) || c.Next.Job.ScheduleID != disabled.Schedule.ID {
+	if c.Job != nil || c.Schedule != nil || c.Next.Schedule != nil || !c.Next.Job.ScheduledAt.Equal(disabled.Now) ||
+		c.Next.Job.ScheduleID != disabled.Schedule.ID {
 		t.Errorf("disabled: %+v", c)
 	}
 }
@@ -69,7 +72,8 @@ func TestFinish_ARescheduledRunKeepsTheGrid(t *testing.T) {
 		began := due.Add(x.moved)
 		item.Job.ScheduledAt, item.Job.DueAt, item.Due = began, began, began
 		ended := began.Add(time.Second)
-		c := Begin(item, began, nil).Finish(1, respond(200, ``), Span{Began: began, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
+		c := Begin(item, began, nil).Finish(1, respond(200, ``),
+			Span{Began: began, Ended: ended}).Decide(&store.Snapshot{Now: ended, Job: item.Job, Schedule: item.Schedule})
 		if got := c.Next.Job.ScheduledAt; !got.Equal(due.Add(x.want)) {
 			t.Errorf("%s: the next run is due at %v, want %v", name, got, due.Add(x.want))
 		}

@@ -28,7 +28,8 @@ func (a *Attempt) Unstored(node int64, span Span) []store.Finish {
 }
 
 func (a *Attempt) simple(node int64, decide store.Decide) store.Finish {
-	return store.Finish{QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: len(a.Item.Job.Args), Decide: decide}
+	return store.Finish{QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: len(a.Item.Job.Args),
+		Decide: decide}
 }
 
 // Unstored returns finishes for an attempt that can't even be prepared, from

@@ -30,8 +30,10 @@ func TestFinish_SuccessAndNoRetry(t *testing.T) {
 		{"none listed", `"no_retry":[]`, respond(503, ``), job.Retryable},
 		{"interrupted", `"no_retry":["4xx"],"retries":0`, failed(job.KindInterrupted), job.Retryable},
 		{"interrupted, not retried", `"no_retry":["interrupted"]`, failed(job.KindInterrupted), job.Discarded},
-		{"nothing was sent", `"no_retry":["interrupted"]`, job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Unsent: true}}, job.Retryable},
-		{"no descriptors", `"no_retry":["interrupted"]`, job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Local: true}}, job.Retryable},
+		{"nothing was sent", `"no_retry":["interrupted"]`, job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Unsent: true}},
+			job.Retryable},
+		{"no descriptors", `"no_retry":["interrupted"]`, job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Local: true}},
+			job.Retryable},
 	} {
 		args := `{"url":"https://x"`
 		if x.options != "" {
@@ -144,7 +146,8 @@ func TestBegin_AJobThatIsFinalIsNotAttempted(t *testing.T) {
 			t.Errorf("%s: the claim delivers %s", state, events(c.Deliveries))
 		}
 		snapshot := &store.Snapshot{Now: due, Job: item.Job}
-		finishes := append(a.Unstored(1, Span{Began: due, Ended: due}), a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due}))
+		finishes := append(a.Unstored(1, Span{Began: due, Ended: due}),
+			a.Finish(1, job.Outcome{Failure: a.Refused}, Span{Began: due, Ended: due}))
 		for i, f := range finishes {
 			if c := f.Decide(snapshot); c == nil || c.Job != nil || len(c.Logs) != 0 || len(c.Deliveries) != 0 || c.Next != nil {
 				t.Errorf("%s: finish %d stores %+v, want only the queue item's removal", state, i, c)

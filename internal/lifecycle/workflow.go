@@ -19,7 +19,8 @@ func (a *Attempt) RunMessage() (m workflow.Message, ok bool) {
 // Settle returns what to store for a message of a workflow run that needs not be sent: the
 // job is completed, and its log says why nothing was sent.
 func (a *Attempt) Settle(node int64, span Span) store.Finish {
-	o := job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled, Message: "the step that this message is for is stored already, or its workflow run has ended; nothing was sent", Unsent: true}}
+	o := job.Outcome{Failure: &job.Failure{Kind: job.KindCancelled,
+		Message: "the step that this message is for is stored already, or its workflow run has ended; nothing was sent", Unsent: true}}
 	about := a.about(&o, Succeeded)
 	return store.Finish{
 		QueueKey: a.Item.QueueKey, Node: node, Attempt: a.Number, Job: a.Item.Job, Size: a.size(&about),

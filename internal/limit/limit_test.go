@@ -118,16 +118,19 @@ func TestState_Earliest(t *testing.T) {
 		at       time.Time
 		ok       bool
 	}{
-		"no limit":              {Limit{}, 9, []time.Time{start, start}, second(0), second(0), true},
-		"paused":                {Limit{Paused: true}, 0, nil, second(0), time.Time{}, false},
-		"room":                  {Limit{Parallel: 2}, 1, nil, second(0), second(0), true},
-		"full":                  {Limit{Parallel: 2}, 2, nil, second(0), time.Time{}, false},
-		"first":                 {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start}, second(0.1), second(0.1), true},
-		"rate reached":          {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start, second(0.5)}, second(0.6), second(1).Add(time.Microsecond), true},
-		"window over":           {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start, second(0.5)}, second(1.2), second(1.2), true},
-		"a start to come":       {Limit{Calls: 1, Per: time.Second}, 0, []time.Time{second(2)}, second(0), second(3).Add(time.Microsecond), true},
-		"rate and full":         {Limit{Calls: 5, Per: time.Second, Parallel: 1}, 1, nil, second(0), time.Time{}, false},
-		"fewer calls than kept": {Limit{Calls: 1, Per: time.Second}, 0, []time.Time{start, second(0.2), second(0.9)}, second(1), second(1.9).Add(time.Microsecond), true},
+		"no limit": {Limit{}, 9, []time.Time{start, start}, second(0), second(0), true},
+		"paused":   {Limit{Paused: true}, 0, nil, second(0), time.Time{}, false},
+		"room":     {Limit{Parallel: 2}, 1, nil, second(0), second(0), true},
+		"full":     {Limit{Parallel: 2}, 2, nil, second(0), time.Time{}, false},
+		"first":    {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start}, second(0.1), second(0.1), true},
+		"rate reached": {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start, second(0.5)}, second(0.6),
+			second(1).Add(time.Microsecond), true},
+		"window over": {Limit{Calls: 2, Per: time.Second}, 0, []time.Time{start, second(0.5)}, second(1.2), second(1.2), true},
+		"a start to come": {Limit{Calls: 1, Per: time.Second}, 0, []time.Time{second(2)}, second(0), second(3).Add(time.Microsecond),
+			true},
+		"rate and full": {Limit{Calls: 5, Per: time.Second, Parallel: 1}, 1, nil, second(0), time.Time{}, false},
+		"fewer calls than kept": {Limit{Calls: 1, Per: time.Second}, 0, []time.Time{start, second(0.2), second(0.9)}, second(1),
+			second(1.9).Add(time.Microsecond), true},
 	} {
 		s := &State{Limit: c.limit, InFlight: c.inFlight}
 		for _, at := range c.starts {

@@ -14,7 +14,8 @@ var window = Window{Now: start, Ahead: 100 * time.Millisecond, Grace: 2 * time.S
 
 func TestPlan_GrantsInOrder(t *testing.T) {
 	states := map[string]*State{"a": {Limit: Limit{Calls: 2, Per: time.Second}}}
-	decisions, next, blocked := Plan("a", []Item{item(-2, "a"), item(50*time.Millisecond, "a"), item(60*time.Millisecond, "a")}, states, window)
+	decisions, next, blocked := Plan("a", []Item{item(-2, "a"), item(50*time.Millisecond, "a"), item(60*time.Millisecond, "a")}, states,
+		window)
 	if len(decisions) != 2 || !decisions[0].At.Equal(start) || !decisions[1].At.Equal(start.Add(50*time.Millisecond)) || blocked {
 		t.Fatalf("decisions %+v, blocked %v; want two grants, now and in 50 ms", decisions, blocked)
 	}
@@ -36,7 +37,8 @@ func TestPlan_WaitsForDueTime(t *testing.T) {
 
 func TestPlan_Blocked(t *testing.T) {
 	for name, s := range map[string]*State{"paused": {Limit: Limit{Paused: true}}, "full": {Limit: Limit{Parallel: 1}, InFlight: 1}} {
-		if decisions, next, blocked := Plan("a", []Item{item(0, "a")}, map[string]*State{"a": s}, window); len(decisions) != 0 || !next.IsZero() || !blocked {
+		if decisions, next, blocked := Plan("a", []Item{item(0, "a")}, map[string]*State{"a": s}, window); len(decisions) != 0 ||
+			!next.IsZero() || !blocked {
 			t.Errorf("%s: %d decisions, next %v, blocked %v; want none, none, true", name, len(decisions), next, blocked)
 		}
 	}
@@ -58,15 +60,20 @@ func TestPlan_Ordered(t *testing.T) {
 		next    time.Duration // from start; 0 for none
 		blocked bool
 	}{
-		"one by one":               {State{Limit: Limit{Parallel: 3}}, []Item{first(-2, 1), first(-1, 2)}, []int{0}, nil, 0, true},
-		"until it has started":     {State{Limit: Limit{Parallel: 3}, InFlight: 1, Unstarted: true}, []Item{first(-2, 1)}, nil, nil, 0, true},
-		"a retry keeps its place":  {State{Limit: Limit{Parallel: 1}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, nil, nil, time.Minute, true},
-		"beside a retry":           {State{Limit: Limit{Parallel: 2}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, []int{1}, nil, time.Minute, false},
+		"one by one": {State{Limit: Limit{Parallel: 3}}, []Item{first(-2, 1), first(-1, 2)}, []int{0}, nil, 0, true},
+		"until it has started": {State{Limit: Limit{Parallel: 3}, InFlight: 1, Unstarted: true}, []Item{first(-2, 1)}, nil, nil, 0,
+			true},
+		"a retry keeps its place": {State{Limit: Limit{Parallel: 1}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, nil, nil,
+			time.Minute, true},
+		"beside a retry": {State{Limit: Limit{Parallel: 2}, Kept: 1}, []Item{kept(time.Minute, 1), first(-1, 2)}, []int{1}, nil,
+			time.Minute, false},
 		"a retry is granted first": {State{Limit: Limit{Parallel: 1}, Kept: 1}, []Item{kept(0, 2), first(-1, 3)}, []int{0}, nil, 0, true},
 		"another limit holds it":   {State{Limit: Limit{Parallel: 1}}, []Item{first(-2, 1, "full"), first(-1, 2)}, nil, []int{0}, 0, true},
-		"behind one elsewhere":     {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 1}}, []Item{first(-2, 2)}, nil, nil, 0, true},
-		"before one elsewhere":     {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 3}}, []Item{first(-2, 2)}, []int{0}, nil, 0, false},
-		"places beyond parallel":   {State{Limit: Limit{Parallel: 1}, Kept: 2}, []Item{kept(-2, 1), kept(-1, 2)}, []int{0}, nil, 0, true},
+		"behind one elsewhere": {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 1}}, []Item{first(-2, 2)}, nil, nil,
+			0, true},
+		"before one elsewhere": {State{Limit: Limit{Parallel: 1}, Elsewhere: Place{start.Add(-2), 3}}, []Item{first(-2, 2)}, []int{0},
+			nil, 0, false},
+		"places beyond parallel": {State{Limit: Limit{Parallel: 1}, Kept: 2}, []Item{kept(-2, 1), kept(-1, 2)}, []int{0}, nil, 0, true},
 	} {
 		c.line.Ordered = true
 		decisions, next, blocked := Plan("o", c.items, map[string]*State{"o": &c.line, "full": full}, window)
@@ -95,7 +102,8 @@ func TestPlan_Ordered(t *testing.T) {
 }
 
 func TestPlan_TakesAllKeysOrNone(t *testing.T) {
-	states := map[string]*State{"a": {Limit: Limit{Parallel: 5}}, "b": {Limit: Limit{Parallel: 1}, InFlight: 1}, "c": {Limit: Limit{Parallel: 5}}}
+	states := map[string]*State{"a": {Limit: Limit{Parallel: 5}}, "b": {Limit: Limit{Parallel: 1}, InFlight: 1},
+		"c": {Limit: Limit{Parallel: 5}}}
 	decisions, _, _ := Plan("a", []Item{item(-1, "a", "b", "c"), item(0, "a"), item(0, "a", "undefined")}, states, window)
 	if len(decisions) != 3 || decisions[0].MoveTo != "b" || !decisions[1].Grant || !decisions[2].Grant {
 		t.Fatalf("decisions %+v, want a move to b and two grants", decisions)
@@ -155,12 +163,14 @@ func TestPlan_RandomWorlds(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 2))
 	for range 60 {
-		w := &world{states: map[string]*State{}, lines: map[string][]Item{}, now: start, starts: map[string][]time.Time{}, most: map[string]int{}}
+		w := &world{states: map[string]*State{}, lines: map[string][]Item{}, now: start, starts: map[string][]time.Time{},
+			most: map[string]int{}}
 		var keys []string
 		for i := range 3 {
 			key := fmt.Sprint("k", i)
 			keys = append(keys, key)
-			w.states[key] = &State{Limit: Limit{Calls: 1 + random.IntN(5), Per: time.Duration(100+random.IntN(900)) * time.Millisecond, Parallel: random.IntN(4)}}
+			w.states[key] = &State{Limit: Limit{Calls: 1 + random.IntN(5), Per: time.Duration(100+random.IntN(900)) * time.Millisecond,
+				Parallel: random.IntN(4)}}
 		}
 		items := 40
 		for range items {

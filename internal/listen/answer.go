@@ -95,9 +95,11 @@ func (h *Hub) choose(ctx context.Context, w *wanted) (sender, <-chan struct{}, *
 
 func noListener(w *wanted) *job.Failure {
 	if w.name == "" {
-		return &job.Failure{Kind: job.KindConnect, Message: "the listener for a tag of this job has disconnected; the next attempt goes to the job's url"}
+		return &job.Failure{Kind: job.KindConnect,
+			Message: "the listener for a tag of this job has disconnected; the next attempt goes to the job's url"}
 	}
-	return &job.Failure{Kind: job.KindConnect, Message: "no listener named " + w.name + " is connected; start one with punctual listen --name " + w.name}
+	return &job.Failure{Kind: job.KindConnect, Message: "no listener named " + w.name +
+		" is connected; start one with punctual listen --name " + w.name}
 }
 
 // chooseOf chooses among the listeners of this node, those known of others, and
@@ -132,7 +134,8 @@ func (h *Hub) chooseOf(w *wanted, fresh []store.Listener) (send sender, wait <-c
 
 // message returns the message with a request.
 func message(r *http.Request, body []byte) *Message {
-	m := &Message{Type: Request, Method: r.Method, Header: Fields(r.Header), Body: body, Path: r.URL.EscapedPath(), Base: r.URL.Scheme + "://" + r.URL.Host}
+	m := &Message{Type: Request, Method: r.Method, Header: Fields(r.Header), Body: body, Path: r.URL.EscapedPath(),
+		Base: r.URL.Scheme + "://" + r.URL.Host}
 	if name, path := job.ListenerOf(r.URL); name != "" && job.ToListener(r.URL) {
 		m.Base, m.Path = m.Base+"/"+name, path
 	}

@@ -135,7 +135,8 @@ func (f *tables) RelayStates(_ context.Context, ids []uuid.UUID) (states []store
 	for _, id := range ids {
 		if r := f.requests[id]; r != nil {
 			l, listed := f.listeners[r.Listener]
-			states = append(states, store.RelayState{ID: id, Taken: r.taken, Answered: r.answer != nil, Gone: !listed || l.Draining && !r.taken})
+			states = append(states, store.RelayState{ID: id, Taken: r.taken, Answered: r.answer != nil,
+				Gone: !listed || l.Draining && !r.taken})
 		}
 	}
 	return states, nil

@@ -32,8 +32,10 @@ func newHub(t *testing.T, node int64, relay store.Relay, permit func(context.Con
 	h.Start()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		if err := h.Serve(w, r, Options{Account: 1, Name: q.Get("name"), Tag: q.Get("tag"), Instance: q.Get("instance")}, permit); err != nil {
-			http.Error(w, err.Error(), map[fault.Code]int{fault.TooMany: 429, fault.Unavailable: 503, fault.Unreadable: 400}[fault.CodeOf(err)])
+		if err := h.Serve(w, r, Options{Account: 1, Name: q.Get("name"), Tag: q.Get("tag"), Instance: q.Get("instance")},
+			permit); err != nil {
+			http.Error(w, err.Error(), map[fault.Code]int{fault.TooMany: 429, fault.Unavailable: 503,
+				fault.Unreadable: 400}[fault.CodeOf(err)])
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -235,7 +237,8 @@ func TestHub_FailsWhatIsLost(t *testing.T) {
 	if failure := <-failures; failure == nil || failure.Kind != job.KindClosed {
 		t.Errorf("after a crash of the database: %+v", failure)
 	}
-	eventually(t, "the listener to be listed again", func() bool { named, _ := f.ListenersNamed(t.Context(), 1, "dev"); return len(named) == 1 })
+	eventually(t, "the listener to be listed again",
+		func() bool { named, _ := f.ListenersNamed(t.Context(), 1, "dev"); return len(named) == 1 })
 	begin()
 	_ = conn.CloseNow()
 	if failure := <-failures; failure == nil || failure.Kind != job.KindClosed {
@@ -302,7 +305,8 @@ func TestHub_DrainsWhatIsUnderWay(t *testing.T) {
 	}()
 	<-entered
 	here.Drain()
-	if _, got, err := websocket.Dial(t.Context(), url+"?name=dev", &websocket.DialOptions{Subprotocols: []string{Subprotocol}}); err == nil || got == nil || got.StatusCode != 503 {
+	if _, got, err := websocket.Dial(t.Context(), url+"?name=dev",
+		&websocket.DialOptions{Subprotocols: []string{Subprotocol}}); err == nil || got == nil || got.StatusCode != 503 {
 		t.Errorf("connecting to a node that stops: %v %v", got, err)
 	}
 	eventually(t, "other nodes to ask it no more", func() bool {
@@ -378,7 +382,8 @@ func TestHub_ReplacesTheConnectionOfAProgram(t *testing.T) {
 		}
 	}
 	eventually(t, "one to be left", func() bool { return h.Listeners() == 1 })
-	if _, failure := h.Answer(99, nil, httptest.NewRequest("GET", "https://listen.invalid/dev", nil), nil, nil); failure == nil || failure.Kind != job.KindBlocked {
+	if _, failure := h.Answer(99, nil, httptest.NewRequest("GET", "https://listen.invalid/dev", nil), nil, nil); failure == nil ||
+		failure.Kind != job.KindBlocked {
 		t.Errorf("of the public account: %v", failure)
 	}
 }

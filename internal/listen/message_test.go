@@ -12,7 +12,8 @@ import (
 
 func TestMessage_IsReadAsItWasWritten(t *testing.T) {
 	for _, m := range []*Message{
-		{Type: Request, ID: 7, Method: "POST", Base: "https://listen.invalid/dev", Path: "/a?b", TimeoutMS: 3, Header: [][2]string{{"A", "1"}, {"A", "2"}}, Body: []byte("\x00{}")},
+		{Type: Request, ID: 7, Method: "POST", Base: "https://listen.invalid/dev", Path: "/a?b", TimeoutMS: 3,
+			Header: [][2]string{{"A", "1"}, {"A", "2"}}, Body: []byte("\x00{}")},
 		{Type: Response, ID: 7, Status: 201, Body: []byte("x")},
 		{Type: Failure, ID: 7, Kind: job.KindConnect, Error: "no"},
 	} {
@@ -54,7 +55,8 @@ func FuzzDecodeAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if m.Type == Response && (m.Status < 200 || m.Status > 999 || len(m.Body) > MaxBody) || m.Type == Failure && (m.Kind == "" || m.Body != nil) {
+		if m.Type == Response && (m.Status < 200 || m.Status > 999 || len(m.Body) > MaxBody) || m.Type == Failure &&
+			(m.Kind == "" || m.Body != nil) {
 			t.Errorf("accepted: %+v", m)
 		}
 		again, err := m.Encode()

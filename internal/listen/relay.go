@@ -215,5 +215,6 @@ func (h *Hub) Diverts(account int64, tags func() []string) (bool, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.tags[account] > 0 && slices.ContainsFunc(r.listeners[account], func(l store.Listener) bool { return !l.Draining && matches(&l) }), nil
+	return r.tags[account] > 0 && slices.ContainsFunc(r.listeners[account],
+		func(l store.Listener) bool { return !l.Draining && matches(&l) }), nil
 }

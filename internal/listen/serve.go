@@ -73,11 +73,13 @@ func (h *Hub) newSession(o Options) *session {
 func isHandshake(r *http.Request) bool {
 	has := func(name, token string) bool {
 		for _, value := range r.Header.Values(name) {
-			if slices.ContainsFunc(strings.Split(value, ","), func(part string) bool { return strings.EqualFold(strings.TrimSpace(part), token) }) {
+			if slices.ContainsFunc(strings.Split(value, ","),
+				func(part string) bool { return strings.EqualFold(strings.TrimSpace(part), token) }) {
 				return true
 			}
 		}
 		return false
 	}
-	return r.Method == http.MethodGet && has("Connection", "upgrade") && has("Upgrade", "websocket") && has("Sec-WebSocket-Protocol", Subprotocol)
+	return r.Method == http.MethodGet && has("Connection", "upgrade") && has("Upgrade", "websocket") &&
+		has("Sec-WebSocket-Protocol", Subprotocol)
 }

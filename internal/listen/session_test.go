@@ -64,7 +64,8 @@ func TestHub_EndsRequestsToAListenerThatCouldNotConnect(t *testing.T) {
 				defer h.Close(0)
 				h.Start()
 				handshake := httptest.NewRequest(http.MethodGet, "/api/listen", nil)
-				handshake.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {Subprotocol}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}}
+				handshake.Header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {Subprotocol},
+					"Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="}}
 				served := make(chan error, 1)
 				go func() { // the recorder is no http.Hijacker
 					served <- h.Serve(httptest.NewRecorder(), handshake, Options{Account: 1, Name: "dev"}, allowed)

@@ -23,11 +23,14 @@ func TestParse(t *testing.T) {
 		long + "@example.com":             long + "@example.com",
 
 		"": "", "@": "", "ann": "", "public": "", "@example.com": "", "ann@": "", "ann@.": "", "ann@a..b": "", "a@b@example.com": "",
-		"ann\u200b@example.com": "", "ann@exam\u2060ple.com": "ann@example.com", "\u202eann@example.com": "", "ann\u200d@example.com": "", "an\u00adn@example.com": "",
-		"аnn@example.com":     "", // begins with a Cyrillic letter
-		"annο@example.com":    "", // ends with a Greek one
-		"ann ann@example.com": "", "Ann <ann@example.com>": "", "ann@example.com, bob@example.com": "", `"ann"@example.com`: "", "ann(x)@example.com": "",
-		"ann@[127.0.0.1]": "", "ann@exa mple.com": "", "ann@-example.com": "", "ann@example.com\r\nBcc: x@example.com": "", "ann@ex_ample.com": "",
+		"ann\u200b@example.com": "", "ann@exam\u2060ple.com": "ann@example.com", "\u202eann@example.com": "", "ann\u200d@example.com": "",
+		"an\u00adn@example.com": "",
+		"аnn@example.com":       "", // begins with a Cyrillic letter
+		"annο@example.com":      "", // ends with a Greek one
+		"ann ann@example.com":   "", "Ann <ann@example.com>": "", "ann@example.com, bob@example.com": "", `"ann"@example.com`: "",
+		"ann(x)@example.com": "",
+		"ann@[127.0.0.1]":    "", "ann@exa mple.com": "", "ann@-example.com": "", "ann@example.com\r\nBcc: x@example.com": "",
+		"ann@ex_ample.com":          "",
 		"a" + long + "@example.com": "", "ann@" + strings.Repeat("a.", 130) + "com": "", "ann@" + strings.Repeat("a", 64) + ".com": "",
 		strings.Repeat("\u00e9", 1<<20) + "@example.com": "", "a\xff@example.com": "",
 	} {

@@ -76,7 +76,8 @@ func (s *session) do(ctx context.Context, method, path, query string, body []byt
 		return nil, err
 	}
 	defer leave()
-	r := (&http.Request{Method: method, URL: &target, Header: http.Header{"Accept": {"application/json"}}, Body: http.NoBody}).WithContext(ctx)
+	r := (&http.Request{Method: method, URL: &target, Header: http.Header{"Accept": {"application/json"}}, Body: http.NoBody}).WithContext(
+		ctx)
 	if body != nil {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		r.Header.Set("Content-Type", "application/json")

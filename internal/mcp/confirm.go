@@ -14,7 +14,8 @@ import (
 )
 
 // confirmInput is the argument with the token of an earlier call.
-var confirmInput = input{name: "confirm", schema: rawjson.Value(`{"type":"string","description":"The token that the first call with the same arguments returned. It is good for 10 minutes."}`)}
+var confirmInput = input{name: "confirm", schema: rawjson.Value(
+	`{"type":"string","description":"The token that the first call with the same arguments returned. It is good for 10 minutes."}`)}
 
 // confirmWithin is how long a token is good.
 const confirmWithin = 10 * time.Minute
@@ -56,7 +57,8 @@ func (s *session) confirm(tool, subject string, a *arguments, r *result, effect 
 	}
 	r.fact("changed", rawjson.Value("false"))
 	r.fact("confirm", rawjson.Quote(s.token(tool, subject, now.Add(confirmWithin))))
-	r.next = "Nothing was changed yet. " + effect + " If that is what the person you work for wants, call " + tool + " again with the same arguments and this token as confirm."
+	r.next = "Nothing was changed yet. " + effect + " If that is what the person you work for wants, call " + tool +
+		" again with the same arguments and this token as confirm."
 	if given != "" {
 		r.next = "The token is too old, or belongs to another call. " + r.next
 	}
@@ -76,7 +78,8 @@ func cancelSchedule(ctx context.Context, s *session, t *tool, a *arguments) (*re
 	r := &result{data: got.data}
 	id := r.text("id")
 	// A key may name another schedule by then, so the record's id is deleted.
-	first, err := s.confirm(t.name, string(got.data), a, r, "The call deletes schedule "+id+", which can't be undone, and cancels its pending run. Its jobs and logs stay.")
+	first, err := s.confirm(t.name, string(got.data), a, r,
+		"The call deletes schedule "+id+", which can't be undone, and cancels its pending run. Its jobs and logs stay.")
 	if first != nil || err != nil {
 		return first, err
 	}

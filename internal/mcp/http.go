@@ -174,7 +174,8 @@ const maxText = 1 << 10
 
 // WriteHeader implements http.ResponseWriter.
 func (w *plainErrors) WriteHeader(status int) {
-	if mediaType, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type")); status >= http.StatusBadRequest && mediaType == "text/plain" {
+	if mediaType, _, _ := mime.ParseMediaType(w.Header().Get("Content-Type")); status >= http.StatusBadRequest &&
+		mediaType == "text/plain" {
 		w.status = status
 		return
 	}
@@ -251,7 +252,8 @@ func (i *inside) Do(request *http.Request) (response *http.Response, err error) 
 		return nil, err
 	}
 	return &http.Response{
-		StatusCode: w.status, Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), Header: w.header, Body: io.NopCloser(bytes.NewReader(w.body)),
+		StatusCode: w.status, Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), Header: w.header,
+		Body: io.NopCloser(bytes.NewReader(w.body)),
 	}, nil
 }
 

@@ -29,7 +29,8 @@ func oneOrMany(ctx context.Context, s *session, t *tool, a *arguments) (*result,
 	if set := a.body(&t.call); set != nil {
 		body = append(body, rawjson.Member{Name: "set", Value: set})
 	}
-	count, err := s.do(ctx, http.MethodPost, operationsPath, "", rawjson.Object(append(body, rawjson.Member{Name: "dry_run", Value: rawjson.Value("true")})))
+	count, err := s.do(ctx, http.MethodPost, operationsPath, "",
+		rawjson.Object(append(body, rawjson.Member{Name: "dry_run", Value: rawjson.Value("true")})))
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,7 @@ func oneOrMany(ctx context.Context, s *session, t *tool, a *arguments) (*result,
 	}
 	r = &result{data: started.data}
 	r.fact("changed", rawjson.Value("true"))
-	r.next = "An operation changes the jobs in the background. Read the resource " + scheme + "operations/" + r.text("id") + " to see how far it is, or call list_jobs."
+	r.next = "An operation changes the jobs in the background. Read the resource " + scheme + "operations/" + r.text("id") +
+		" to see how far it is, or call list_jobs."
 	return r, nil
 }

@@ -33,7 +33,8 @@ func afterCreate(_ *arguments, r *result) string {
 	}
 	next += " and due at " + r.text("job", "scheduled_at") + "."
 	if schedule := r.text("schedule_id"); schedule != "" {
-		return next + " It is a run of schedule " + schedule + ". why with this schedule_id shows the next runs; wait_for_job waits for this one."
+		return next + " It is a run of schedule " + schedule +
+			". why with this schedule_id shows the next runs; wait_for_job waits for this one."
 	}
 	return next + " wait_for_job waits until it is final; cancel_job cancels it."
 }
@@ -96,5 +97,6 @@ func afterRehearsal(_ *arguments, r *result) string {
 			codes = append(codes, code)
 		}
 	}
-	return "Look at the findings first: " + strings.Join(codes, ", ") + ". edit_schedule changes a schedule; rehearse again with schedules to compare."
+	return "Look at the findings first: " + strings.Join(codes, ", ") +
+		". edit_schedule changes a schedule; rehearse again with schedules to compare."
 }

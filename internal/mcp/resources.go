@@ -20,8 +20,10 @@ const scheme = "punctual://"
 // of the call.
 var records = []struct{ name, title, about, host, path, id string }{
 	{"job", "A job", "A job's record, attempts and next steps, by its number or id.", "jobs", jobPath + "/details", "job_id"},
-	{"operation", "An operation", "How far a change of many jobs is, by its id.", "operations", operationsPath + "/{operation_id}", "operation_id"},
-	{"schedule", "A schedule", "A schedule's record, next runs and last run, by its id.", "schedules", schedulePath + "/details", "schedule_id"},
+	{"operation", "An operation", "How far a change of many jobs is, by its id.", "operations", operationsPath + "/{operation_id}",
+		"operation_id"},
+	{"schedule", "A schedule", "A schedule's record, next runs and last run, by its id.", "schedules", schedulePath + "/details",
+		"schedule_id"},
 }
 
 // maxGuide bounds a guide that is read, in bytes.

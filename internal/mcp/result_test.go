@@ -19,7 +19,8 @@ func TestVisible_EscapesWhatHidesText(t *testing.T) {
 }
 
 func TestBounded_LeavesRecordsOut(t *testing.T) {
-	record := rawjson.Object([]rawjson.Member{{Name: "a", Value: rawjson.Quote(strings.Repeat("x", 3000))}, {Name: "b", Value: rawjson.Value("1.10")}})
+	record := rawjson.Object([]rawjson.Member{{Name: "a", Value: rawjson.Quote(strings.Repeat("x", 3000))},
+		{Name: "b", Value: rawjson.Value("1.10")}})
 	var many []rawjson.Value
 	for range 1000 {
 		many = append(many, record)
@@ -28,7 +29,8 @@ func TestBounded_LeavesRecordsOut(t *testing.T) {
 	if all != 1000 || kept >= all || kept < 50 || len(short) > maxData || !short.IsValid() || len(rawjson.Elements(short)) != kept {
 		t.Errorf("%d of %d in %d bytes", kept, all, len(short))
 	}
-	if short, kept, all := bounded(rawjson.Array(many[:20]), maxData); kept != all || !strings.Contains(string(short), "(cut, 3000 bytes in all)") {
+	if short, kept, all := bounded(rawjson.Array(many[:20]), maxData); kept != all ||
+		!strings.Contains(string(short), "(cut, 3000 bytes in all)") {
 		t.Errorf("20 records become %d in %d bytes", kept, len(short))
 	}
 	if short, _, _ := bounded(record, maxData); string(short) != string(record) {
@@ -38,7 +40,8 @@ func TestBounded_LeavesRecordsOut(t *testing.T) {
 
 // Whatever is stored, data is valid JSON of a bounded size, without hidden characters.
 func FuzzBounded(f *testing.F) {
-	for _, seed := range []string{`{"a":["b",1.10,null,{"c":true}]}`, `["` + strings.Repeat("ä", 40) + `"]`, `[[[[1]]]]`, `"<\u202e>"`, `{"\u200b":1}`} {
+	for _, seed := range []string{`{"a":["b",1.10,null,{"c":true}]}`, `["` + strings.Repeat("ä", 40) + `"]`, `[[[[1]]]]`, `"<\u202e>"`,
+		`{"\u200b":1}`} {
 		f.Add([]byte(seed), uint16(64))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, most uint16) {
@@ -62,7 +65,8 @@ func FuzzBounded(f *testing.F) {
 
 // Whatever a client sends as arguments, reading them ends with arguments or a sentence.
 func FuzzReadArguments(f *testing.F) {
-	for _, seed := range []string{``, `null`, `[]`, `{"job_id":1}`, `{"job_id":"../x","tag":["a",1]}`, `{"url":"https://x","body":{"a":1}}`, `{"job_id":{}}`} {
+	for _, seed := range []string{``, `null`, `[]`, `{"job_id":1}`, `{"job_id":"../x","tag":["a",1]}`, `{"url":"https://x","body":{"a":1}}`,
+		`{"job_id":{}}`} {
 		f.Add(seed, uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, text string, which uint8) {
@@ -129,7 +133,8 @@ func TestLines_AreBounded(t *testing.T) {
 
 func TestWholeRecords_AreThoseBeforeTheCut(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"data":[{"a":1},{"b":"x`: `[{"a":1}]`, `{"data":[{"a":1},{"a":2}`: `[{"a":1},{"a":2}]`, `{"data":[{"a`: ``, `{"data":{"a":1`: ``, `[1`: ``, ``: ``,
+		`{"data":[{"a":1},{"b":"x`: `[{"a":1}]`, `{"data":[{"a":1},{"a":2}`: `[{"a":1},{"a":2}]`, `{"data":[{"a`: ``, `{"data":{"a":1`: ``,
+		`[1`: ``, ``: ``,
 	} {
 		if got := string(wholeRecords([]byte(text))); got != want {
 			t.Errorf("%s has %s, want %s", text, got, want)

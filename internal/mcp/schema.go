@@ -131,7 +131,8 @@ func (d *document) small(from schema, keepNull bool) schema {
 }
 
 // kept are the keywords that are copied.
-var kept = []string{"type", "enum", "const", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "required", "default", "format"}
+var kept = []string{"type", "enum", "const", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "required", "default",
+	"format"}
 
 // reduce returns a schema without references, examples and descriptions, and with at most
 // some levels.

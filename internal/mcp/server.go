@@ -79,7 +79,8 @@ func (s *Server) build() *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "punctual", Title: "punctual", Version: s.Version}, &sdk.ServerOptions{
 		Instructions: instructions, PageSize: 100, SetCacheable: setCacheable, CompletionHandler: complete,
 		// The lists never change, and nothing is sent that was not asked for.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{},
+			Prompts: &sdk.PromptCapabilities{}, Completions: &sdk.CompletionCapabilities{}},
 	})
 	server.AddReceivingMiddleware(refuseStreams, s.survive)
 	for i := range tools {
@@ -106,7 +107,8 @@ func setCacheable(_ context.Context, r sdk.Request, c *sdk.Cacheable) {
 }
 
 // errNoStreams is the response to a request for a stream of changes.
-var errNoStreams = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server's lists don't change, and it sends nothing that wasn't asked for"}
+var errNoStreams = &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound,
+	Message: "this server's lists don't change, and it sends nothing that wasn't asked for"}
 
 // refuseStreams refuses streams that would stay open without ever carrying anything.
 func refuseStreams(next sdk.MethodHandler) sdk.MethodHandler {
@@ -125,7 +127,8 @@ func (s *Server) survive(next sdk.MethodHandler) sdk.MethodHandler {
 		defer func() {
 			if broken := recover(); broken != nil {
 				s.Log.Error("panic in a tool", "method", method, "panic", broken, "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "something is wrong with the service; tell its operator"}
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+					Message: "something is wrong with the service; tell its operator"}
 			}
 		}()
 		return next(ctx, method, r)

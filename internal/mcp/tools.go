@@ -105,7 +105,8 @@ var tools = []tool{
 	{
 		name: "list_schedules", title: "List schedules", again: true, next: afterList("get_schedule"),
 		about: "Lists schedules, newest first, with the time of the next run.",
-		call:  call{method: http.MethodGet, path: "/api/schedules", filters: job.OfSchedules, parameters: pageInputs, fixed: "include=next_run_at"},
+		call: call{method: http.MethodGet, path: "/api/schedules", filters: job.OfSchedules, parameters: pageInputs,
+			fixed: "include=next_run_at"},
 	},
 	{
 		name: "get_schedule", title: "Get a schedule", again: true, next: afterSchedule,

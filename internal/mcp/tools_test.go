@@ -36,7 +36,8 @@ func TestInputs_AreTheFieldsAndFiltersOfTheTables(t *testing.T) {
 				t.Errorf("%s takes %q, the fields are %q", tool.name, body, want)
 			}
 		}
-		if want := append(job.FilterNames(tool.call.filters), tool.call.parameters...); tool.call.method == "GET" && !slices.Equal(query, want) {
+		if want := append(job.FilterNames(tool.call.filters), tool.call.parameters...); tool.call.method == "GET" &&
+			!slices.Equal(query, want) {
 			t.Errorf("%s takes %q, the filters and parameters are %q", tool.name, query, want)
 		}
 	}
@@ -106,10 +107,12 @@ func TestTools_HaveTheNamesOfTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		size += len(text)
-		if d.Annotations.ReadOnlyHint != (tools[i].effect == reads) || *d.Annotations.DestructiveHint != (tools[i].effect == changes) || d.Annotations.Title == "" {
+		if d.Annotations.ReadOnlyHint != (tools[i].effect == reads) || *d.Annotations.DestructiveHint != (tools[i].effect == changes) ||
+			d.Annotations.Title == "" {
 			t.Errorf("%s is annotated as %+v", d.Name, d.Annotations)
 		}
-		if changes := !slices.Contains([]string{"GET", ""}, tools[i].call.method) && d.Name != "rehearse" && !strings.HasPrefix(d.Name, "wait"); changes == d.Annotations.ReadOnlyHint {
+		if changes := !slices.Contains([]string{"GET", ""}, tools[i].call.method) && d.Name != "rehearse" &&
+			!strings.HasPrefix(d.Name, "wait"); changes == d.Annotations.ReadOnlyHint {
 			t.Errorf("%s makes the call %s and says readOnlyHint %v", d.Name, tools[i].call.method, d.Annotations.ReadOnlyHint)
 		}
 	}

@@ -19,7 +19,8 @@ const (
 	longestWait = 50 * time.Second
 )
 
-var secondsInput = input{name: "seconds", schema: rawjson.Value(`{"type":"number","minimum":1,"maximum":50,"default":25,"description":"How long to wait at most."}`)}
+var secondsInput = input{name: "seconds", schema: rawjson.Value(
+	`{"type":"number","minimum":1,"maximum":50,"default":25,"description":"How long to wait at most."}`)}
 
 // The pauses between two reads of a job: they grow from the first to the longest, and
 // are farPause while a job is not due for longer.
@@ -137,7 +138,8 @@ func isFinal(state string) bool {
 func waited(r *result, final bool) *result {
 	r.fact("final", rawjson.Value(strconv.FormatBool(final)))
 	if r.next = afterJob(nil, r); !final {
-		r.next = "Job " + r.text("job_id") + " is " + r.text("job", "state") + " and not final yet. Call wait_for_job with it to go on waiting, or do something else meanwhile."
+		r.next = "Job " + r.text("job_id") + " is " + r.text("job", "state") +
+			" and not final yet. Call wait_for_job with it to go on waiting, or do something else meanwhile."
 	}
 	return r
 }

@@ -59,12 +59,14 @@ func TestWait_EndsWithTheJobOrTheTime(t *testing.T) {
 			}
 			return http.StatusOK, jobIn("available", due)
 		})
-		if r, err := waitWith(t.Context(), bare(), api, "5"); err != nil || string(r.facts[0].Value) != "false" || time.Since(began) != 5*time.Second {
+		if r, err := waitWith(t.Context(), bare(), api, "5"); err != nil || string(r.facts[0].Value) != "false" ||
+			time.Since(began) != 5*time.Second {
 			t.Errorf("after %s: %v %v", time.Since(began), r, err)
 		}
 		first := reads
 		reads = 0
-		if r, err := waitWith(t.Context(), bare(), api, "50"); err != nil || string(r.facts[0].Value) != "true" || time.Since(began) > 24*time.Second {
+		if r, err := waitWith(t.Context(), bare(), api, "50"); err != nil || string(r.facts[0].Value) != "true" ||
+			time.Since(began) > 24*time.Second {
 			t.Errorf("after %s: %v %v", time.Since(began), r, err)
 		}
 		if reads += first; reads > 25 {
@@ -178,7 +180,8 @@ func TestServer_SurvivesAPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_job", Arguments: map[string]any{"job_id": 1}}); err == nil || !strings.Contains(err.Error(), "tell its operator") {
+		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "get_job",
+			Arguments: map[string]any{"job_id": 1}}); err == nil || !strings.Contains(err.Error(), "tell its operator") {
 			t.Errorf("the call ends with %v", err)
 		}
 	}

@@ -23,8 +23,11 @@ type latencies struct {
 
 func newLatencies() latencies {
 	l := latencies{
-		calls:  histograms("punctual_http_request_duration_seconds", "Time from the header of an API request until its response was written, by route and class of status (2xx, 4xx, 5xx). Streams are left out.", latencyBuckets, "route", "class"),
-		store:  histograms("punctual_store_duration_seconds", "Time of the engine's calls of the database, by operation: create, scan, load, claim, finish or heartbeat.", latencyBuckets, "operation"),
+		calls: histograms("punctual_http_request_duration_seconds",
+			"Time from the header of an API request until its response was written, by route and class of status (2xx, 4xx, 5xx). Streams are left out.", latencyBuckets, "route", "class"),
+		store: histograms("punctual_store_duration_seconds",
+			"Time of the engine's calls of the database, by operation: create, scan, load, claim, finish or heartbeat.", latencyBuckets,
+			"operation"),
 		errors: counters("punctual_store_errors_total", "The engine's calls of the database that failed, by operation.", "operation"),
 	}
 	for _, operation := range storeOperations {

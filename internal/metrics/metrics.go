@@ -40,32 +40,50 @@ var seconds = []float64{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25
 // New returns the metrics, including those of the Go runtime and the process.
 func New(version string) *Metrics {
 	m := &Metrics{
-		Registry:   prometheus.NewRegistry(),
-		created:    prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_created_total", Help: "Jobs stored for clients."}),
-		duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_duplicate_total", Help: "Create requests that returned an existing job with the same idempotency key."}),
-		finished:   counters("punctual_jobs_finished_total", "Jobs that became final, by outcome: completed, discarded or cancelled.", "outcome"),
-		attempts:   counters("punctual_attempts_total", "Attempts of jobs and deliveries, by kind (job, delivery) and outcome: success, status or the kind of failure.", "kind", "outcome"),
-		lateness:   histograms("punctual_lateness_seconds", "Time from the due time to the start of an attempt, by kind.", seconds, "kind"),
-		duration:   histograms("punctual_attempt_duration_seconds", "Time from sending a request until the response was read, by kind.", seconds, "kind"),
-		batches:    histograms("punctual_batch_size", "Items that shared one commit, by operation.", prometheus.ExponentialBuckets(1, 2, 11), "operation"),
-		requests:   counters("punctual_http_requests_total", "API requests, by route and status.", "route", "status"),
-		stored:     gauges("punctual_jobs", "Stored jobs by state; counted periodically.", "state"),
-		due:        gauges("punctual_due_runs", "Queue items in the store that are due and not claimed, by kind; counted periodically.", "kind"),
-		unstored:   counters("punctual_unstored_total", "Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
-		aside:      prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total", Help: "Jobs and deliveries set aside because they can't be attempted."}),
-		panics:     prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total", Help: "Attempts that ended in a panic of the service."}),
-		completed:  counters("punctual_completions_total", "Reports of targets about attempts that they complete, and attempts given up, by outcome: result, error, progress or abandoned.", "outcome"),
-		pruned:     counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
+		Registry: prometheus.NewRegistry(),
+		created:  prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_created_total", Help: "Jobs stored for clients."}),
+		duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_jobs_duplicate_total",
+			Help: "Create requests that returned an existing job with the same idempotency key."}),
+		finished: counters("punctual_jobs_finished_total", "Jobs that became final, by outcome: completed, discarded or cancelled.",
+			"outcome"),
+		attempts: counters("punctual_attempts_total",
+			"Attempts of jobs and deliveries, by kind (job, delivery) and outcome: success, status or the kind of failure.", "kind",
+			"outcome"),
+		lateness: histograms("punctual_lateness_seconds", "Time from the due time to the start of an attempt, by kind.", seconds, "kind"),
+		duration: histograms("punctual_attempt_duration_seconds", "Time from sending a request until the response was read, by kind.",
+			seconds, "kind"),
+		batches: histograms("punctual_batch_size", "Items that shared one commit, by operation.",
+			prometheus.ExponentialBuckets(1, 2, 11), "operation"),
+		requests: counters("punctual_http_requests_total", "API requests, by route and status.", "route", "status"),
+		stored:   gauges("punctual_jobs", "Stored jobs by state; counted periodically.", "state"),
+		due: gauges("punctual_due_runs", "Queue items in the store that are due and not claimed, by kind; counted periodically.",
+			"kind"),
+		unstored: counters("punctual_unstored_total",
+			"Attempts whose outcome the store refused, by kind: the job was discarded, or the delivery given up.", "kind"),
+		aside: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_runs_set_aside_total",
+			Help: "Jobs and deliveries set aside because they can't be attempted."}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_attempt_panics_total",
+			Help: "Attempts that ended in a panic of the service."}),
+		completed: counters("punctual_completions_total",
+			"Reports of targets about attempts that they complete, and attempts given up, by outcome: result, error, progress or abandoned.", "outcome"),
+		pruned: counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
-	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds", Help: "Time for which limits held attempts back after their due time.", Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
-	m.limited = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_limit_waiting", Help: "Due jobs that wait for a limit, up to 100,000; counted periodically."})
-	m.refused = counters("punctual_refused_total", "Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
-	m.operated = counters("punctual_operation_jobs_total", "Jobs that operations on many jobs went through on this node, by action and result: changed or skipped.", "action", "result")
-	m.operating = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_operations_running", Help: "Operations on many jobs that are running, of all nodes; counted periodically."})
+	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds",
+		Help:    "Time for which limits held attempts back after their due time.",
+		Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
+	m.limited = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_limit_waiting",
+		Help: "Due jobs that wait for a limit, up to 100,000; counted periodically."})
+	m.refused = counters("punctual_refused_total",
+		"Requests refused by a limit, by reason: account_rate, address_rate, pending, schedules, stored or suspended.", "reason")
+	m.operated = counters("punctual_operation_jobs_total",
+		"Jobs that operations on many jobs went through on this node, by action and result: changed or skipped.", "action", "result")
+	m.operating = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_operations_running",
+		Help: "Operations on many jobs that are running, of all nodes; counted periodically."})
 	version0 := gauges("punctual_build_info", "Always 1; the version is in the label.", "version")
 	version0.WithLabelValues(version).Set(1)
 	m.Registry.MustRegister(m.created, m.duplicates, m.finished, m.attempts, m.lateness, m.duration, m.batches, m.requests,
-		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, m.operated, m.operating, version0,
+		m.stored, m.due, m.pruned, m.completed, m.unstored, m.refused, m.aside, m.panics, m.limitWait, m.limited, m.operated, m.operating,
+		version0,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.latencies = newLatencies()
 	m.Registry.MustRegister(m.latencies.calls, m.latencies.store, m.latencies.errors)

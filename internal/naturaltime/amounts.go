@@ -28,7 +28,8 @@ func number(word string) string {
 		return n
 	}
 	whole, fraction, dotted := strings.Cut(word, ".")
-	if whole == "" || len(word) > 15 || strings.Trim(whole, "0123456789") != "" || dotted && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
+	if whole == "" || len(word) > 15 || strings.Trim(whole, "0123456789") != "" || dotted &&
+		(fraction == "" || strings.Trim(fraction, "0123456789") != "") {
 		return ""
 	}
 	whole = strings.TrimLeft(whole, "0")

@@ -25,7 +25,8 @@ type clock struct{ hour, minute, second int }
 // isClock reports whether the next words can only be a time of day.
 func (p *parser) isClock() bool {
 	word := p.peek(0)
-	return word == "noon" || word == "midnight" || strings.Contains(word, ":") || number(word) != "" && (p.peek(1) == "am" || p.peek(1) == "pm")
+	return word == "noon" || word == "midnight" || strings.Contains(word, ":") || number(word) != "" &&
+		(p.peek(1) == "am" || p.peek(1) == "pm")
 }
 
 // clock reads a time of day: 9, 9:30, 9 pm, noon.

@@ -196,7 +196,8 @@ func (p *parser) accept(words ...string) bool {
 // timing reads the whole text.
 func (p *parser) timing() Timing {
 	switch {
-	case !p.more(), len(p.words) == 1 && p.accept("now", "immediately"), len(p.words) == 2 && p.peek(1) == "once" && p.accept("at") && p.accept("once"):
+	case !p.more(), len(p.words) == 1 && p.accept("now", "immediately"), len(p.words) == 2 && p.peek(1) == "once" && p.accept("at") &&
+		p.accept("once"):
 		return Timing{}
 	case p.recurs():
 		return p.recurrence()

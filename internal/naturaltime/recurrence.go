@@ -9,7 +9,8 @@ import (
 )
 
 // recurring maps the words that begin a recurrence without "every".
-var recurring = map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annually": "year"}
+var recurring = map[string]string{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year",
+	"annually": "year"}
 
 // daySets maps words for several days of the week.
 var daySets = map[string][]int{
@@ -270,7 +271,8 @@ func (p *parser) cron(found pattern) Timing {
 		p.fail(errors.New("names days of several months; create a schedule for each"))
 		return Timing{}
 	}
-	expr := strings.Join([]string{minute, hours, field(found.monthdays, found.dates...), field(found.months), field(found.weekdays, found.nths...)}, " ")
+	expr := strings.Join([]string{minute, hours, field(found.monthdays, found.dates...), field(found.months),
+		field(found.weekdays, found.nths...)}, " ")
 	return Timing{Cron: expr, Zone: zoneName(p.zone)}
 }
 

@@ -42,7 +42,8 @@ func TestParseList(t *testing.T) {
 		}
 	}
 	many := strings.Repeat("10.0.0.0/8,", 1000) + "10.0.0.0/8"
-	for _, text := range []string{",", "10.0.0.0/8,", "10.0.0.0/33", "example.com", "10.0.0.0-10.0.0.9", "fe80::1%eth0", "::ffff:10.0.0.0/104", "10.0.0.0/ 8", many} {
+	for _, text := range []string{",", "10.0.0.0/8,", "10.0.0.0/33", "example.com", "10.0.0.0-10.0.0.9", "fe80::1%eth0",
+		"::ffff:10.0.0.0/104", "10.0.0.0/ 8", many} {
 		if got, err := ParseList(text); err == nil {
 			t.Errorf("%.40q is read as %d networks", text, len(got))
 		}
@@ -55,7 +56,8 @@ func TestContains(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]bool{
-		"10.255.0.1": true, "::ffff:10.0.0.1": true, "11.0.0.1": false, "2001:db8:ffff::1": true, "2001:db9::1": false, "2001:db8::1%eth0": true,
+		"10.255.0.1": true, "::ffff:10.0.0.1": true, "11.0.0.1": false, "2001:db8:ffff::1": true, "2001:db9::1": false,
+		"2001:db8::1%eth0": true,
 	} {
 		if got := list.Contains(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s is contained: %t", address, got)

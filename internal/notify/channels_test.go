@@ -11,7 +11,8 @@ import (
 )
 
 func TestChannels_AreWhole(t *testing.T) {
-	numbers, receiver := map[job.Channel]string{job.Callback: "callback", job.Webhook: "webhook of a job"}, reflect.TypeFor[client.AlertReceiver]()
+	numbers, receiver := map[job.Channel]string{job.Callback: "callback", job.Webhook: "webhook of a job"},
+		reflect.TypeFor[client.AlertReceiver]()
 	var fields []string
 	for i := range receiver.NumField() {
 		name, _, _ := strings.Cut(receiver.Field(i).Tag.Get("json"), ",")
@@ -25,7 +26,8 @@ func TestChannels_AreWhole(t *testing.T) {
 			t.Errorf("%s and %s have the same number", c.Name, other)
 		}
 		numbers[c.Number] = c.Name
-		for name, text := range map[string]string{"name": c.Name, "label": c.Label, "hint": c.Hint, "placeholder": c.Placeholder, "help": c.Help} {
+		for name, text := range map[string]string{"name": c.Name, "label": c.Label, "hint": c.Hint, "placeholder": c.Placeholder,
+			"help": c.Help} {
 			if text == "" {
 				t.Errorf("%s has no %s", c.Name, name)
 			}

@@ -36,7 +36,8 @@ func letterOf(m *Message) rawjson.Value {
 		all = append(all, "", m.Link)
 	}
 	if m.Unsent > 0 {
-		all = append(all, "", fmt.Sprintf("%d e-mails of the hour before were not sent: the account had reached its limit of %d an hour.", m.Unsent, MaxMails))
+		all = append(all, "", fmt.Sprintf("%d e-mails of the hour before were not sent: the account had reached its limit of %d an hour.",
+			m.Unsent, MaxMails))
 	}
 	footer := "This e-mail was sent by an alert of a punctual service"
 	if m.Account != uuid.Nil {

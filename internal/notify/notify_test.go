@@ -38,8 +38,10 @@ func TestWebhook_Body(t *testing.T) {
 		want    string
 	}{
 		"everything": {failed(), `{"type":"alert.failed","timestamp":"2026-11-22T08:09:10.123456Z","data":{"alert":"nightly","schedule":"0199d2a5-3f52-7c1e-9d8e-4b0f5a6c7d8e","job":29180,"failures":3,"status":503,"error":{"kind":"answer","message":"no space left"},"excerpt":"{\"error\":\"no space left\"}","url":"https://example.com/report?token=abc"}}`},
-		"a test":     {&Message{Type: Test, At: at, Alert: "nightly"}, `{"type":"alert.test","timestamp":"2026-11-22T08:09:10.123456Z","data":{"alert":"nightly","schedule":null,"job":null,"failures":0,"status":null,"error":null,"excerpt":null,"url":null}}`},
-		"merged":     {&Message{Type: Merged, At: at, Alert: "nightly", Merged: map[string]int{Late: 2, Failed: 40}}, `{"type":"alert.merged","timestamp":"2026-11-22T08:09:10.123456Z","data":{"alert":"nightly","schedule":null,"job":null,"failures":0,"status":null,"error":null,"excerpt":null,"url":null,"merged":{"alert.failed":40,"alert.late":2}}}`},
+		"a test": {&Message{Type: Test, At: at, Alert: "nightly"},
+			`{"type":"alert.test","timestamp":"2026-11-22T08:09:10.123456Z","data":{"alert":"nightly","schedule":null,"job":null,"failures":0,"status":null,"error":null,"excerpt":null,"url":null}}`},
+		"merged": {&Message{Type: Merged, At: at, Alert: "nightly", Merged: map[string]int{Late: 2, Failed: 40}},
+			`{"type":"alert.merged","timestamp":"2026-11-22T08:09:10.123456Z","data":{"alert":"nightly","schedule":null,"job":null,"failures":0,"status":null,"error":null,"excerpt":null,"url":null,"merged":{"alert.failed":40,"alert.late":2}}}`},
 	} {
 		if got := string(webhook.Body(test.message, "")); got != test.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, test.want)
@@ -102,12 +104,15 @@ func TestMail_Body(t *testing.T) {
 func TestMail_SubjectHasNothingOfTheAccount(t *testing.T) {
 	for want, m := range map[string]*Message{
 		"Alert: job 7 failed": {Type: Failed, Job: 7, Failures: 2, Detail: Detail{Name: "buy now", URL: "https://buy.example/now"}},
-		"Alert: schedule " + schedule.String() + " recovered":                 {Type: Recovered, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now"}},
-		"Alert: job 7 is late":                                                {Type: Late, Job: 7, Detail: Detail{Name: "buy now"}},
-		"Alert: schedule " + schedule.String() + " has passed over due times": {Type: Skipped, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now"}},
-		"Alert: schedule " + schedule.String() + " has ended":                 {Type: Ended, Job: 7, Schedule: schedule, Detail: Detail{Name: "buy now", Reason: "failures"}},
-		"Alert: several messages":                                             {Type: Merged, Merged: map[string]int{Failed: 40, Late: 2}},
-		"Alert: test":                                                         {Type: Test},
+		"Alert: schedule " + schedule.String() + " recovered": {Type: Recovered, Job: 7, Schedule: schedule,
+			Detail: Detail{Name: "buy now"}},
+		"Alert: job 7 is late": {Type: Late, Job: 7, Detail: Detail{Name: "buy now"}},
+		"Alert: schedule " + schedule.String() + " has passed over due times": {Type: Skipped, Job: 7, Schedule: schedule,
+			Detail: Detail{Name: "buy now"}},
+		"Alert: schedule " + schedule.String() + " has ended": {Type: Ended, Job: 7, Schedule: schedule,
+			Detail: Detail{Name: "buy now", Reason: "failures"}},
+		"Alert: several messages": {Type: Merged, Merged: map[string]int{Failed: 40, Late: 2}},
+		"Alert: test":             {Type: Test},
 	} {
 		if m.Alert = "buy"; letter(t, m).Subject != want {
 			t.Errorf("the subject is %q, want %q", letter(t, m).Subject, want)
@@ -133,11 +138,13 @@ func TestMessages_ForeignTextsAddNoLines(t *testing.T) {
 		if strings.ContainsAny(l.Subject, "\r\n\x00\x1b\u0085\u2028\u2029") {
 			t.Errorf("%q: the subject is %q", text, l.Subject)
 		}
-		if got, want := strings.Count(l.Text, "\n"), strings.Count(letter(t, failed()).Text, "\n"); got != want || strings.ContainsAny(l.Text, "\r\x00\x1b\u0085\u2028\u2029") {
+		if got, want := strings.Count(l.Text, "\n"), strings.Count(letter(t, failed()).Text, "\n"); got != want ||
+			strings.ContainsAny(l.Text, "\r\x00\x1b\u0085\u2028\u2029") {
 			t.Errorf("%q: the text has %d lines, want %d: %q", text, got, want, l.Text)
 		}
 		var message struct{ Text string }
-		if err := json.Unmarshal(slack.Body(m, ""), &message); err != nil || strings.ContainsAny(message.Text, "\r\x00\x1b\u0085\u2028\u2029") || strings.Count(message.Text, "\n") != 8 {
+		if err := json.Unmarshal(slack.Body(m, ""), &message); err != nil ||
+			strings.ContainsAny(message.Text, "\r\x00\x1b\u0085\u2028\u2029") || strings.Count(message.Text, "\n") != 8 {
 			t.Errorf("%q: Slack gets %q, %v", text, message.Text, err)
 		}
 	}
@@ -182,7 +189,8 @@ func TestCut_KeepsCharactersWhole(t *testing.T) {
 		most int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"日本", 5, "日"}, {"日本", 2, ""}, {"a\xffb", 9, "ab"}, {"", 0, ""},
+		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"aé", 3, "aé"}, {"日本", 5, "日"}, {"日本", 2, ""}, {"a\xffb", 9, "ab"},
+		{"", 0, ""},
 	} {
 		if got := Cut(test.text, test.most); got != test.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", test.text, test.most, got, test.want)

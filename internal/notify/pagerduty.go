@@ -25,7 +25,8 @@ const (
 // (https://developer.pagerduty.com/docs/events-api-v2/overview/). A failure opens an
 // incident, which its recovery resolves.
 var pagerDuty = Channel{
-	Number: 7, Name: "pagerduty", Label: "PagerDuty", Hint: "Integration keys of the Events API v2, or URLs with routing_key, one per line.",
+	Number: 7, Name: "pagerduty", Label: "PagerDuty",
+	Hint:        "Integration keys of the Events API v2, or URLs with routing_key, one per line.",
 	Placeholder: "KEY", Help: "Send to this integration key of PagerDuty's Events API v2; may be repeated.",
 	Why: func(text string) string {
 		if _, key := splitKey(pagerDutyTarget(text)); !integrationKey.MatchString(key) {

@@ -35,7 +35,8 @@ type webhookData struct {
 }
 
 func webhookEvent(m *Message) rawjson.Value {
-	data := webhookData{Alert: m.Alert, Failures: m.Failures, Status: m.Detail.Status, Error: m.Detail.Error, Reason: m.Detail.Reason, Merged: m.Merged}
+	data := webhookData{Alert: m.Alert, Failures: m.Failures, Status: m.Detail.Status, Error: m.Detail.Error, Reason: m.Detail.Reason,
+		Merged: m.Merged}
 	if m.Schedule != uuid.Nil {
 		data.Schedule = &m.Schedule
 	}

@@ -238,8 +238,10 @@ func TestProvider_BadProvidersAreBounded(t *testing.T) {
 func TestCheckIssuer(t *testing.T) {
 	t.Parallel()
 	for issuer, good := range map[string]bool{
-		"https://login.example": true, "https://login.example/realms/x": true, "http://127.0.0.1:8080": true, "http://localhost:8080/x": true, "http://[::1]:8080": true,
-		"http://login.example": false, "login.example": false, "https://": false, "https://u@login.example": false, "https://login.example?x": false, "ftp://127.0.0.1": false, "": false,
+		"https://login.example": true, "https://login.example/realms/x": true, "http://127.0.0.1:8080": true,
+		"http://localhost:8080/x": true, "http://[::1]:8080": true,
+		"http://login.example": false, "login.example": false, "https://": false, "https://u@login.example": false,
+		"https://login.example?x": false, "ftp://127.0.0.1": false, "": false,
 	} {
 		if (CheckIssuer(issuer) == "") != good {
 			t.Errorf("%q: %q", issuer, CheckIssuer(issuer))

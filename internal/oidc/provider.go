@@ -120,7 +120,8 @@ func (p *Provider) discover(ctx context.Context) (*metadata, error) {
 	if err := provider.Claims(&found); err != nil {
 		return nil, fmt.Errorf("reading the provider's metadata: %w", err)
 	}
-	for name, address := range map[string]string{"authorization_endpoint": found.Authorization, "token_endpoint": found.Token, "jwks_uri": found.Keys} {
+	for name, address := range map[string]string{"authorization_endpoint": found.Authorization, "token_endpoint": found.Token,
+		"jwks_uri": found.Keys} {
 		if u, err := url.Parse(address); err != nil || u.Host == "" || !secure(u) {
 			return nil, fmt.Errorf("the provider's metadata has no %s with https", name)
 		}

@@ -63,7 +63,8 @@ func (p *Provider) Begin(ctx context.Context, origin string) (address, secret st
 	b := make([]byte, secretBytes)
 	_, _ = rand.Read(b)
 	secret = base64.RawURLEncoding.EncodeToString(b)
-	return p.oauth(m, origin).AuthCodeURL(stateOf(secret), coreos.Nonce(nonceOf(secret)), oauth2.S256ChallengeOption(verifierOf(secret))), secret, nil
+	return p.oauth(m, origin).AuthCodeURL(stateOf(secret), coreos.Nonce(nonceOf(secret)), oauth2.S256ChallengeOption(verifierOf(secret))),
+		secret, nil
 }
 
 // refused returns the fault for a sign-in that did not succeed. The cause is for the log.
@@ -78,7 +79,8 @@ func (p *Provider) Finish(ctx context.Context, secret, origin string, query url.
 	state := query["state"]
 	if secret == "" || len(state) != 1 || !hmac.Equal([]byte(state[0]), []byte(stateOf(secret))) {
 		return nil, &fault.Error{
-			Code: fault.Unauthorized, Message: "this sign-in was not begun in this browser, or took too long; sign in again", Cause: errors.New("the state is another one"),
+			Code: fault.Unauthorized, Message: "this sign-in was not begun in this browser, or took too long; sign in again",
+			Cause: errors.New("the state is another one"),
 		}
 	}
 	m, err := p.read(ctx)

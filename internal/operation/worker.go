@@ -223,7 +223,8 @@ func (w *Worker) step(ctx context.Context, work *service.OperationWork, most int
 		}
 		return done, false // until the next turn
 	case work.Operation.State != job.OperationRunning:
-		w.Log.Info("operation finished", "operation", o.ID, "action", string(o.Action), "done", work.Operation.Done, "matched", work.Operation.Matched)
+		w.Log.Info("operation finished", "operation", o.ID, "action", string(o.Action), "done", work.Operation.Done, "matched",
+			work.Operation.Matched)
 		return done, false
 	}
 	w.pause(ctx, pauseAfter(done.took, changed, o.Action))

@@ -180,7 +180,8 @@ func TestWorker_UsesAtMostHalfOfTheTime(t *testing.T) {
 }
 
 func TestWorker_LimitsHowManyJobsBecomeDue(t *testing.T) {
-	for action, least := range map[job.Action]time.Duration{job.RunJobs: 1800 * time.Millisecond, job.RerunJobs: 1800 * time.Millisecond, job.RescheduleJobs: 0} {
+	for action, least := range map[job.Action]time.Duration{job.RunJobs: 1800 * time.Millisecond, job.RerunJobs: 1800 * time.Millisecond,
+		job.RescheduleJobs: 0} {
 		f := &fakeSteps{}
 		f.add(1000, action)
 		if took := work(t, f); took < least || took > least+time.Second {
@@ -191,7 +192,8 @@ func TestWorker_LimitsHowManyJobsBecomeDue(t *testing.T) {
 
 func TestWorker_TakesTurnsAndOutlivesFailures(t *testing.T) {
 	f := &fakeSteps{perJob: time.Millisecond, fail: map[uuid.UUID]int{}, unreadable: map[uuid.UUID]bool{}}
-	large, small, failing, unreadable := f.add(5000, job.CancelJobs), f.add(20, job.CancelJobs), f.add(20, job.CancelJobs), f.add(20, job.CancelJobs)
+	large, small, failing, unreadable := f.add(5000, job.CancelJobs), f.add(20, job.CancelJobs), f.add(20, job.CancelJobs),
+		f.add(20, job.CancelJobs)
 	f.fail[failing.ID], f.unreadable[unreadable.ID] = 3, true
 	work(t, f)
 	for _, o := range []*job.Operation{large, small, failing} {

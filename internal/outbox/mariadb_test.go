@@ -21,11 +21,13 @@ var mariaServer = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	socket := filepath.Join(dir, "s")
-	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+dir+"/data", "--auth-root-authentication-method=normal", "--skip-test-db")
+	install := exec.Command("mariadb-install-db", "--no-defaults", "--datadir="+dir+"/data", "--auth-root-authentication-method=normal",
+		"--skip-test-db")
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("mariadb-install-db: %w: %s", err, out)
 	}
-	server := exec.Command("mariadbd", "--no-defaults", "--user=root", "--datadir="+dir+"/data", "--socket="+socket, "--skip-networking", "--innodb-flush-log-at-trx-commit=0", "--pid-file="+dir+"/pid")
+	server := exec.Command("mariadbd", "--no-defaults", "--user=root", "--datadir="+dir+"/data", "--socket="+socket, "--skip-networking",
+		"--innodb-flush-log-at-trx-commit=0", "--pid-file="+dir+"/pid")
 	if err := server.Start(); err != nil {
 		return "", err
 	}

@@ -25,16 +25,23 @@ var causes = []string{"unauthorized", "forbidden", "rate", "unavailable", "unrea
 
 func newMetrics() Metrics {
 	m := Metrics{
-		rows:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punctual_outbox_rows_total", Help: "Rows of the outbox that were settled, by outcome: created, repeated (created before), failed or unknown."}, []string{"outcome"}),
-		batches: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_outbox_batches_total", Help: "Batches of rows that were settled."}),
-		waited:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punctual_outbox_waits_total", Help: "Calls after which rows had to wait, by cause."}, []string{"cause"}),
+		rows: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punctual_outbox_rows_total",
+			Help: "Rows of the outbox that were settled, by outcome: created, repeated (created before), failed or unknown."},
+			[]string{"outcome"}),
+		batches: prometheus.NewCounter(prometheus.CounterOpts{Name: "punctual_outbox_batches_total",
+			Help: "Batches of rows that were settled."}),
+		waited: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punctual_outbox_waits_total",
+			Help: "Calls after which rows had to wait, by cause."}, []string{"cause"}),
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "punctual_outbox_latency_seconds", Help: "Time from the insert of a row until the service has stored its job.",
 			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
 		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_rows", Help: "Rows that wait, up to 100,000; counted periodically by the active relay."}),
-		oldest:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_oldest_seconds", Help: "Age of the oldest row that waits; measured periodically by the active relay."}),
-		failing: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_failed_rows", Help: "Rows that were refused for good and are still in punctual_outbox_failed, up to 100,000."}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_rows",
+			Help: "Rows that wait, up to 100,000; counted periodically by the active relay."}),
+		oldest: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_oldest_seconds",
+			Help: "Age of the oldest row that waits; measured periodically by the active relay."}),
+		failing: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_failed_rows",
+			Help: "Rows that were refused for good and are still in punctual_outbox_failed, up to 100,000."}),
 		leading: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_active", Help: "1 if this relay is the active one."}),
 	}
 	for _, outcome := range []string{"created", "repeated", "failed", "unknown"} {

@@ -57,7 +57,8 @@ func openPostgres(url string) (*source, error) {
 // the rows that are sorted nevertheless would start the compiler.
 func limitPostgres(d time.Duration) string {
 	ms := strconv.FormatInt(d.Milliseconds(), 10)
-	return `SELECT set_config('idle_in_transaction_session_timeout', '` + ms + `', true), set_config('tcp_user_timeout', '` + ms + `', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
+	return `SELECT set_config('idle_in_transaction_session_timeout', '` + ms + `', true), set_config('tcp_user_timeout', '` + ms +
+		`', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 }
 
 // numbered replaces the question marks of a query by $1, $2 and so on.
@@ -83,7 +84,8 @@ func takePostgres(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, 
 	if before := s.snapshot; before != nil {
 		// seq + 0: by the index of seq, all rows that were deleted would be visited.
 		late, more, err = s.selectRows(ctx, tx, want, maxBytes, "seq + 0",
-			`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`, s.seq, before.running, before.bound)
+			`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`, s.seq,
+			before.running, before.bound)
 		if err != nil || more || sizeOf(late) > maxBytes-minFresh {
 			return late, err // they come first, and the snapshot is needed for the others
 		}

@@ -366,7 +366,8 @@ func TestRelay_TakesOverFromOneInATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = tx.Rollback() }() // fails: the database has ended it
-		for _, statement := range []string{`UPDATE punctual_outbox_relay SET expires = expires + 1 WHERE id = 'lease'`, `DELETE FROM punctual_outbox`} {
+		for _, statement := range []string{`UPDATE punctual_outbox_relay SET expires = expires + 1 WHERE id = 'lease'`,
+			`DELETE FROM punctual_outbox`} {
 			if _, err := before.exec(t.Context(), tx, statement); err != nil {
 				t.Fatal(err)
 			}
@@ -400,7 +401,8 @@ func TestRelay_DoesNotRepeatAfterSixDays(t *testing.T) {
 		}
 		for i, age := range []time.Duration{doubtful + time.Hour, doubtful - time.Hour} {
 			sent := time.Now().Add(-age).UnixMicro()
-			if _, err := db.Exec(fmt.Sprintf(`INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES ('note%d', %d, '%s')`, i, sent, ids[i])); err != nil {
+			if _, err := db.Exec(fmt.Sprintf(`INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES ('note%d', %d, '%s')`, i, sent,
+				ids[i])); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -411,7 +413,8 @@ func TestRelay_DoesNotRepeatAfterSixDays(t *testing.T) {
 			t.Errorf("arrived: %s", got)
 		}
 		var problem string
-		if err := db.QueryRow(`SELECT problem FROM punctual_outbox_failed`).Scan(&problem); err != nil || !strings.Contains(problem, `"reason":"unknown"`) {
+		if err := db.QueryRow(`SELECT problem FROM punctual_outbox_failed`).Scan(&problem); err != nil ||
+			!strings.Contains(problem, `"reason":"unknown"`) {
 			t.Errorf("the old row failed with %s, %v", problem, err)
 		}
 		eventually(t, "no notes are left", func() bool {

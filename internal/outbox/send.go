@@ -98,7 +98,8 @@ func waits(status int) bool {
 }
 
 func holdOf(status int, detail string) *hold {
-	h := &hold{reason: fmt.Sprintf("the service responded %d: %s", status, detail), cause: "unavailable", sent: status >= 500 || status < 300}
+	h := &hold{reason: fmt.Sprintf("the service responded %d: %s", status, detail), cause: "unavailable",
+		sent: status >= 500 || status < 300}
 	switch status {
 	case http.StatusUnauthorized:
 		h.cause = "unauthorized"
@@ -119,7 +120,8 @@ func (r *Relay) readable(batch []row, done *turn) []row {
 	var rest []row
 	for i := range batch {
 		if detail := unreadable(batch[i].job); detail != "" {
-			problem, _ := json.Marshal(map[string]any{"type": "about:blank", "title": "Unprocessable Content", "status": 422, "detail": detail})
+			problem, _ := json.Marshal(map[string]any{"type": "about:blank", "title": "Unprocessable Content", "status": 422,
+				"detail": detail})
 			done.failed = append(done.failed, failure{batch[i], string(problem)})
 			continue
 		}
@@ -174,7 +176,8 @@ func (r *Relay) post(ctx context.Context, batch []row) (*answer, *hold) {
 		body = appendItem(append(body, "[,"[min(i, 1)]), &batch[i])
 	}
 	body = append(body, ']')
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.Service, "/")+"/api/jobs/batch?atomic=false", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.Service, "/")+"/api/jobs/batch?atomic=false",
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, &hold{reason: "the URL of the service can't be used: " + err.Error(), cause: "unreachable"}
 	}
@@ -188,7 +191,8 @@ func (r *Relay) post(ctx context.Context, batch []row) (*answer, *hold) {
 	got, err := r.Client.Do(request)
 	if err != nil {
 		var network *net.OpError
-		return nil, &hold{reason: "the service can't be reached: " + err.Error(), cause: "unreachable", sent: !errors.As(err, &network) || network.Op != "dial"}
+		return nil, &hold{reason: "the service can't be reached: " + err.Error(), cause: "unreachable",
+			sent: !errors.As(err, &network) || network.Op != "dial"}
 	}
 	defer func() { _ = got.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(got.Body, maxAnswer+1))

@@ -165,7 +165,8 @@ func (s *source) exec(ctx context.Context, tx *sql.Tx, query string, args ...any
 // lead takes or renews the lease. It reports whether the holder has it now.
 func (s *source) lead(ctx context.Context, holder string, lease time.Duration) (held bool, err error) {
 	err = s.within(ctx, func(tx *sql.Tx) error {
-		n, err := s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET holder = ?, expires = `+s.now+` + ? WHERE id = 'lease' AND (holder = ? OR holder IS NULL OR expires < `+s.now+`)`,
+		n, err := s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET holder = ?, expires = `+s.now+
+			` + ? WHERE id = 'lease' AND (holder = ? OR holder IS NULL OR expires < `+s.now+`)`,
 			holder, lease.Microseconds(), holder)
 		held = n == 1
 		return err
@@ -183,7 +184,8 @@ func (s *source) resign(ctx context.Context, holder string) error {
 
 // notes returns the notes of batches, and the time of the database.
 func (s *source) notes(ctx context.Context) (notes []note, now time.Time, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT id, ids, sent_at, `+s.now+` FROM punctual_outbox_relay WHERE sent_at IS NOT NULL OR id = 'lease'`)
+	rows, err := s.db.QueryContext(ctx, `SELECT id, ids, sent_at, `+s.now+
+		` FROM punctual_outbox_relay WHERE sent_at IS NOT NULL OR id = 'lease'`)
 	if err != nil {
 		return nil, now, fmt.Errorf("reading the notes of the outbox: %w", err)
 	}
@@ -229,7 +231,8 @@ func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
 		for i := range taken {
 			ids[i] = taken[i].id
 		}
-		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, `+s.now+`, ?)`, t.note, strings.Join(ids, " "))
+		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, `+s.now+`, ?)`, t.note,
+			strings.Join(ids, " "))
 		return err
 	})
 	if err != nil {
@@ -250,7 +253,8 @@ func (s *source) settle(ctx context.Context, tx *sql.Tx, t *turn) error {
 		// The row moves whole, and only if nobody has moved it before.
 		// If one with its id has failed before, this one is a copy of it.
 		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_failed (id, job, ordering_key, problem)
-			SELECT o.id, o.job, o.ordering_key, CAST(? AS `+s.json+`) FROM punctual_outbox o WHERE o.seq = ? AND NOT EXISTS (SELECT 1 FROM punctual_outbox_failed f WHERE f.id = o.id)`,
+			SELECT o.id, o.job, o.ordering_key, CAST(? AS `+s.json+
+			`) FROM punctual_outbox o WHERE o.seq = ? AND NOT EXISTS (SELECT 1 FROM punctual_outbox_failed f WHERE f.id = o.id)`,
 			f.problem, f.seq)
 		if err != nil {
 			return err
@@ -282,7 +286,8 @@ func numbers(rows []row) string {
 // selectRows returns up to limit rows that match a condition, in order, as far as they
 // fit into so many bytes, and at least one. by is the order, seq or what sorts like it.
 // more reports whether there may be others.
-func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, by, where string, args ...any) (rows []row, more bool, err error) {
+func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, by, where string,
+	args ...any) (rows []row, more bool, err error) {
 	found, err := tx.QueryContext(ctx, s.bind(s.rowsQuery(limit, bytes, by, where)), args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
@@ -322,7 +327,8 @@ func (s *source) count(ctx context.Context) (waiting, failed int64, oldest time.
 		return `(SELECT count(*) FROM (SELECT 1 AS one FROM ` + table + ` LIMIT ` + strconv.Itoa(counted) + `) n)`
 	}
 	err = s.db.QueryRowContext(ctx, `SELECT `+limited("punctual_outbox")+`, `+limited("punctual_outbox_failed")+`,
-		(SELECT `+s.now+` - created FROM (SELECT seq, `+s.columns+` FROM punctual_outbox ORDER BY seq LIMIT 1) r)`).Scan(&waiting, &failed, &age)
+		(SELECT `+s.now+` - created FROM (SELECT seq, `+s.columns+` FROM punctual_outbox ORDER BY seq LIMIT 1) r)`).Scan(&waiting, &failed,
+		&age)
 	if err != nil {
 		return 0, 0, 0, fmt.Errorf("counting the rows of the outbox: %w", err)
 	}

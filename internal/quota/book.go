@@ -129,7 +129,8 @@ func Suspended(a *identity.Account) error {
 	if a.SuspendedFor != "" {
 		why = " (" + a.SuspendedFor + ")"
 	}
-	return fault.New(fault.Forbidden, "this account is suspended"+why+": none of its jobs run and nothing can be changed; ask the operator of this service to resume it")
+	return fault.New(fault.Forbidden, "this account is suspended"+why+
+		": none of its jobs run and nothing can be changed; ask the operator of this service to resume it")
 }
 
 // Added adds bytes that were stored for an account to its current sample.

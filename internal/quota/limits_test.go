@@ -23,7 +23,8 @@ func TestOf_PrefersTheAccountsOwnLimits(t *testing.T) {
 		{"nothing set", Defaults{}, identity.Overrides{}, false, Limits{}},
 		{"the service's", service, identity.Overrides{}, false, Limits{Pending: 50, Rate: 5}},
 		{"the account's", service, own, false, Limits{Schedules: 3, Rate: 1.5}},
-		{"public", Defaults{PublicRate: 10}, identity.Overrides{}, true, Limits{Pending: 1000, Schedules: 20, Stored: 100_000_000, Rate: 10}},
+		{"public", Defaults{PublicRate: 10}, identity.Overrides{}, true,
+			Limits{Pending: 1000, Schedules: 20, Stored: 100_000_000, Rate: 10}},
 		{"public, the service's", service, identity.Overrides{}, true, Limits{Pending: 50, Schedules: 20, Rate: 7}},
 		{"public, its own", service, own, true, Limits{Schedules: 3, Rate: 1.5}},
 	} {
@@ -55,12 +56,14 @@ func TestParseSize_AndFormatSize(t *testing.T) {
 			t.Errorf("%s is %d, %t", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "MB", "-1", "1.5MB", "1 MB", "1mb", "1B", "1001TB", "99999999999999999999", "0x1", "1e3", "+1", "1_000", "9223372036854775807TiB"} {
+	for _, text := range []string{"", "MB", "-1", "1.5MB", "1 MB", "1mb", "1B", "1001TB", "99999999999999999999", "0x1", "1e3", "+1",
+		"1_000", "9223372036854775807TiB"} {
 		if got, ok := ParseSize(text); ok {
 			t.Errorf("%q is read as %d", text, got)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 bytes", 1500: "1500 bytes", 20_000: "20 KB", 2 << 30: "2 GiB", 100_000_000: "100 MB"} {
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 bytes", 1500: "1500 bytes", 20_000: "20 KB", 2 << 30: "2 GiB",
+		100_000_000: "100 MB"} {
 		if got := FormatSize(n); got != want {
 			t.Errorf("%d is written %q, want %q", n, got, want)
 		}
@@ -68,12 +71,14 @@ func TestParseSize_AndFormatSize(t *testing.T) {
 }
 
 func TestParseCount_AndParseRate(t *testing.T) {
-	for text, ok := range map[string]bool{"0": true, "1": true, "1000000000000000": true, "1000000000000001": false, "-1": false, "1.5": false, "": false, "many": false} {
+	for text, ok := range map[string]bool{"0": true, "1": true, "1000000000000000": true, "1000000000000001": false, "-1": false,
+		"1.5": false, "": false, "many": false} {
 		if _, got := ParseCount(text); got != ok {
 			t.Errorf("count %q: %t", text, got)
 		}
 	}
-	for text, ok := range map[string]bool{"0": true, "2.5": true, "1e9": true, "1e10": false, "-1": false, "NaN": false, "Inf": false, "": false} {
+	for text, ok := range map[string]bool{"0": true, "2.5": true, "1e9": true, "1e10": false, "-1": false, "NaN": false, "Inf": false,
+		"": false} {
 		if _, got := ParseRate(text); got != ok {
 			t.Errorf("rate %q: %t", text, got)
 		}

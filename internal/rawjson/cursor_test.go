@@ -64,7 +64,8 @@ func TestIndexFindsByPath(t *testing.T) {
 
 // TestACursorEndsInAnyText walks texts that are no JSON.
 func TestACursorEndsInAnyText(t *testing.T) {
-	for _, text := range []string{"", "[", "{", `{"a`, `{"a"`, `{"a":`, `{"a":1`, "[1,,2]", "[:]", "[}", "{]", `["\`, "[1 2]", "]]", "{,}", "{1:2}"} {
+	for _, text := range []string{"", "[", "{", `{"a`, `{"a"`, `{"a":`, `{"a":1`, "[1,,2]", "[:]", "[}", "{]", `["\`, "[1 2]", "]]", "{,}",
+		"{1:2}"} {
 		walk(Walk(Value(text)), 0)
 		Members(Value(text))
 		Elements(Value(text))

@@ -60,7 +60,8 @@ func (r *rehearsal) end(a *actor) {
 	a.attempt = nil
 	outcome := a.outcome(attempt.Number)
 	if !r.interrupted(a.began, r.ending(a, a.began)).IsZero() {
-		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted, Message: "the service stopped while the request was under way"}}
+		outcome = job.Outcome{Failure: &job.Failure{Kind: job.KindInterrupted,
+			Message: "the service stopped while the request was under way"}}
 	}
 	outcome.Duration = r.now.Sub(a.began)
 	f := attempt.Finish(0, outcome, lifecycle.Span{Began: a.began, Ended: r.now, Random: r.Random})

@@ -12,7 +12,8 @@ func plan1000Daily(b *testing.B) *Plan {
 	from := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := &Plan{From: from, To: from.AddDate(1, 0, 0)}
 	for i := range 1000 {
-		p.Entries = append(p.Entries, entry(b, "k"+strconv.Itoa(i), fmt.Sprintf(`"cron":"%d %d * * *","timezone":"Europe/Berlin"`, i%60, i/60), from))
+		p.Entries = append(p.Entries, entry(b, "k"+strconv.Itoa(i),
+			fmt.Sprintf(`"cron":"%d %d * * *","timezone":"Europe/Berlin"`, i%60, i/60), from))
 	}
 	return p
 }

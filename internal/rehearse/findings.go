@@ -102,7 +102,8 @@ var rules = []rule{
 			return time.Time{}, ""
 		}
 		return time.Time{}, fmt.Sprintf("A run takes %s, but its timeout is %s: each attempt would fail. "+
-			"Raise timeout (to %s at most), or let the target respond with 202 and report the outcome with completion.", words(a.actor.duration), words(a.spec.Timeout), words(job.MaxTimeout))
+			"Raise timeout (to %s at most), or let the target respond with 202 and report the outcome with completion.",
+			words(a.actor.duration), words(a.spec.Timeout), words(job.MaxTimeout))
 	}},
 	{FindExpired, func(a about) (time.Time, string) {
 		if a.Expired == 0 {
@@ -175,7 +176,8 @@ func (a about) clockChange(kind string) (time.Time, string) {
 	local := at.In(clock.Zone)
 	_, offset := at.Add(-1).In(clock.Zone).Zone()
 	before := at.In(time.FixedZone("", offset))
-	span := fmt.Sprintf("On %s the clock of %s changes from %s to %s", local.Format("2 January 2006"), clock.Zone, before.Format("15:04"), local.Format("15:04"))
+	span := fmt.Sprintf("On %s the clock of %s changes from %s to %s", local.Format("2 January 2006"), clock.Zone, before.Format("15:04"),
+		local.Format("15:04"))
 	const fix = " Choose a time outside the hours that change, or a timezone without changes, such as UTC."
 	switch {
 	case kind == "double":
@@ -198,7 +200,8 @@ func neverRuns(a about) (time.Time, string) {
 	if a.to.Sub(a.from) < 366*24*time.Hour && next.Before(a.from.AddDate(1, 0, 1)) {
 		return time.Time{}, ""
 	}
-	return next, fmt.Sprintf("It does not run in this time; its next run is on %s. Check its expression and except.", next.Format("2 January 2006"))
+	return next, fmt.Sprintf("It does not run in this time; its next run is on %s. Check its expression and except.",
+		next.Format("2 January 2006"))
 }
 
 // limitStarves finds schedules of which points are lost, or runs wait at the end,
@@ -209,7 +212,8 @@ func limitStarves(a about) (time.Time, string) {
 	}
 	var others []string
 	for _, other := range a.all {
-		if other != a.actor && other.out.Key != nil && slices.ContainsFunc(other.keys, func(key string) bool { return slices.Contains(a.actor.keys, key) }) {
+		if other != a.actor && other.out.Key != nil &&
+			slices.ContainsFunc(other.keys, func(key string) bool { return slices.Contains(a.actor.keys, key) }) {
 			others = append(others, *other.out.Key)
 		}
 		if len(others) == 3 {

@@ -56,7 +56,10 @@ func TestFindings(t *testing.T) {
 		{`"cron":"*/10 * * * *","timeout":900`, takes(12 * time.Minute), FindOverlap},
 		{`"cron":"0 * * * *"`, takes(time.Minute), FindTimeout},
 		{`"cron":"0 * * * *","completion":{"within":[2,"minutes"]}`, takes(time.Minute), ""},
-		{`"cron":"0 * * * *","expires_in":60`, func(p *Plan) { p.Outages = []Outage{{p.From.Add(30 * time.Minute), time.Hour + time.Minute}} }, FindExpired},
+		{`"cron":"0 * * * *","expires_in":60`, func(p *Plan) {
+			p.Outages = []Outage{{p.From.Add(30 * time.Minute),
+				time.Hour + time.Minute}}
+		}, FindExpired},
 		{`"cron":"*/10 * * * *","limits":["slow"]`, limited, FindLimitStarves + " " + FindLimitStarves},
 		{`"cron":"0 * * * *","retries":0,"disable_after":2`, func(p *Plan) { p.Fail = map[string]float64{"x": 1} }, FindFailures},
 		{`"cron":"0 * * * *","max_runs":5`, nil, FindEndsSoon},

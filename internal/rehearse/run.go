@@ -219,7 +219,8 @@ func (r *rehearsal) due(a *actor) {
 // success, and nothing follows but the next run. It returns false for any other.
 func (r *rehearsal) hurry(a *actor) bool {
 	run := a.run
-	if run.Attempt > 0 || run.State != job.Available || a.schedule.Failures > 0 || !run.ScheduledAt.Equal(r.now) || run.DueAt.After(r.now) ||
+	if run.Attempt > 0 || run.State != job.Available || a.schedule.Failures > 0 || !run.ScheduledAt.Equal(r.now) ||
+		run.DueAt.After(r.now) ||
 		run.Skipped > 0 || a.fails(run.ScheduledAt, 1) {
 		return false
 	}

@@ -34,13 +34,15 @@ func entry(t testing.TB, key, fields string, now time.Time) Entry {
 	}
 	id := job.IDBound(now)
 	copy(id[8:], fmt.Sprintf("%8s", key))
-	draft, err := job.ReadSchedule(body, job.ReadOptions{Now: now, HeaderKey: &key, Schedule: id, HasLimit: func(string) bool { return true }})
+	draft, err := job.ReadSchedule(body, job.ReadOptions{Now: now, HeaderKey: &key, Schedule: id,
+		HasLimit: func(string) bool { return true }})
 	if err != nil {
 		t.Fatalf("%s: %v", fields, err)
 	}
 	s := &job.Schedule{ID: id, Key: &key, InsertedAt: now, FirstDue: draft.Grid.Begin, Args: draft.Args}
 	return Entry{New: true, Schedule: s, Run: &job.Job{
-		ID: id, Number: 1, ScheduleID: id, Key: &key, InsertedAt: now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt, State: job.Available, Args: draft.Args,
+		ID: id, Number: 1, ScheduleID: id, Key: &key, InsertedAt: now, ScheduledAt: draft.ScheduledAt, DueAt: draft.DueAt,
+		State: job.Available, Args: draft.Args,
 	}}
 }
 
@@ -80,7 +82,8 @@ func TestRun_Counts(t *testing.T) {
 		`"cron":"@daily","ends_at":"2027-01-10T00:00:00Z"`:   10,
 	} {
 		for _, slow := range []bool{false, true} {
-			if o := one(t, fields, from, to, func(p *Plan) { p.oneByOne = slow }); o.Runs != want || o.Skipped+o.Late+o.Failed+o.Expired != 0 {
+			if o := one(t, fields, from, to, func(p *Plan) { p.oneByOne = slow }); o.Runs != want || o.Skipped+o.Late+o.Failed+
+				o.Expired != 0 {
 				t.Errorf("%s: got %+v, want %d runs", fields, o, want)
 			}
 		}
@@ -94,10 +97,14 @@ func TestRun_ClockChanges(t *testing.T) {
 		runs             int64
 		clock            string
 	}{
-		{`"cron":"30 2 * * *"` + zone, "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 1, `[{"at":"2027-03-28T01:00:00.000000Z","kind":"gap"}]`},
-		{`"cron":"15 * * * *"` + zone, "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 23, `[{"at":"2027-03-28T01:00:00.000000Z","kind":"gap"}]`},
-		{`"cron":"30 2 * * *"` + zone, "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 1, `[{"at":"2027-10-31T01:00:00.000000Z","kind":"double"}]`},
-		{`"cron":"15 * * * *"` + zone, "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 25, `[{"at":"2027-10-31T01:00:00.000000Z","kind":"double"}]`},
+		{`"cron":"30 2 * * *"` + zone, "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 1,
+			`[{"at":"2027-03-28T01:00:00.000000Z","kind":"gap"}]`},
+		{`"cron":"15 * * * *"` + zone, "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 23,
+			`[{"at":"2027-03-28T01:00:00.000000Z","kind":"gap"}]`},
+		{`"cron":"30 2 * * *"` + zone, "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 1,
+			`[{"at":"2027-10-31T01:00:00.000000Z","kind":"double"}]`},
+		{`"cron":"15 * * * *"` + zone, "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z", 25,
+			`[{"at":"2027-10-31T01:00:00.000000Z","kind":"double"}]`},
 		{`"cron":"0 12 * * *"` + zone, "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z", 1, `[]`},
 	} {
 		o := one(t, c.fields, c.from, c.to, nil)
@@ -217,17 +224,22 @@ func random(t testing.TB, seed uint64) *Plan {
 	g := rand.New(rand.NewPCG(seed, 7))
 	pick := func(from ...string) string { return from[g.IntN(len(from))] }
 	p := &Plan{
-		From: at(t, "2027-03-20T00:00:00Z").Add(time.Duration(g.IntN(20*24*3600)) * time.Second), Fail: map[string]float64{}, Duration: map[string]time.Duration{},
-		Limits: map[string]limit.Limit{"a": {Calls: 1 + g.IntN(3), Per: time.Duration(1+g.IntN(600)) * time.Second}, "b": {Parallel: 1 + g.IntN(2)}}, Random: g.Float64(),
+		From: at(t, "2027-03-20T00:00:00Z").Add(time.Duration(g.IntN(20*24*3600)) * time.Second), Fail: map[string]float64{},
+		Duration: map[string]time.Duration{},
+		Limits: map[string]limit.Limit{"a": {Calls: 1 + g.IntN(3), Per: time.Duration(1+g.IntN(600)) * time.Second},
+			"b": {Parallel: 1 + g.IntN(2)}}, Random: g.Float64(),
 	}
 	p.To = p.From.Add(time.Duration(1+g.IntN(14*24)) * time.Hour)
 	for i := range 1 + g.IntN(6) {
-		fields := pick(`"cron":"*/7 * * * *"`, `"cron":"30 2 * * *"`, `"cron":"0 */3 * * *"`, `"repeat_every":[17,"minutes"]`, `"repeat_every":[1,"day"],"schedule_in":7200`, `"cron":"15,45 1-3 * * *"`, `"cron":"0 0 1 * MON"`)
+		fields := pick(`"cron":"*/7 * * * *"`, `"cron":"30 2 * * *"`, `"cron":"0 */3 * * *"`, `"repeat_every":[17,"minutes"]`,
+			`"repeat_every":[1,"day"],"schedule_in":7200`, `"cron":"15,45 1-3 * * *"`, `"cron":"0 0 1 * MON"`)
 		if fields[1] == 'c' {
 			fields += pick("", `,"timezone":"Europe/Berlin"`, `,"timezone":"America/New_York"`, `,"timezone":"Australia/Lord_Howe"`)
 		}
-		fields += pick("", "", `,"max_runs":5`, `,"max_runs":40`) + pick("", `,"catch_up":"all"`, `,"catch_up":"none"`) + pick("", "", `,"expires_in":120`)
-		fields += pick("", `,"retries":0`, `,"retries":1,"disable_after":2`) + pick("", `,"jitter":60`) + pick("", "", `,"except":["2027-03-28","2027-04-01/2027-04-03"]`)
+		fields += pick("", "", `,"max_runs":5`, `,"max_runs":40`) + pick("", `,"catch_up":"all"`, `,"catch_up":"none"`) +
+			pick("", "", `,"expires_in":120`)
+		fields += pick("", `,"retries":0`, `,"retries":1,"disable_after":2`) + pick("", `,"jitter":60`) +
+			pick("", "", `,"except":["2027-03-28","2027-04-01/2027-04-03"]`)
 		fields += pick("", `,"ends_at":"2027-04-15T00:00:00Z"`) + pick("", "", "", `,"limits":["a"]`, `,"limits":["a","b"]`)
 		key := "k" + strconv.Itoa(i)
 		p.Fail[key] = []float64{0, 0, .3, 1}[g.IntN(4)]
@@ -235,7 +247,8 @@ func random(t testing.TB, seed uint64) *Plan {
 		p.Entries = append(p.Entries, entry(t, key, fields, p.From))
 	}
 	for range g.IntN(3) {
-		p.Outages = append(p.Outages, Outage{p.From.Add(time.Duration(g.IntN(14*24)) * time.Hour), time.Duration(1+g.IntN(20000)) * time.Second})
+		p.Outages = append(p.Outages, Outage{p.From.Add(time.Duration(g.IntN(14*24)) * time.Hour),
+			time.Duration(1+g.IntN(20000)) * time.Second})
 	}
 	return p
 }

@@ -90,7 +90,8 @@ func (w *Worker) step(ctx context.Context, account int64) (more bool) {
 		var refused error
 		considered, refused, err = w.steps.ReleaseJobs(ctx, account, store.MaxWaitLimit)
 		if refused != nil {
-			w.log.Error("a job that waits for others can't be released; it is tried again in a minute", "account", account, "error", refused)
+			w.log.Error("a job that waits for others can't be released; it is tried again in a minute", "account", account, "error",
+				refused)
 		}
 		return err
 	})

@@ -78,7 +78,8 @@ func TestAfter(t *testing.T) {
 		{nil, 1, -time.Hour, 0, 10 * time.Second},
 		{nil, 9, 100 * time.Hour, 0, 24 * time.Hour},
 		{nil, 9, 100 * time.Hour, 0.5, 25*time.Hour + 12*time.Minute},
-		{own, 1, 0, 0, time.Second}, {own, 2, 0, 0.5, 126 * time.Second}, {own, 3, 0, 0, 2 * time.Minute}, {own, math.MaxInt, 0, 0, 2 * time.Minute},
+		{own, 1, 0, 0, time.Second}, {own, 2, 0, 0.5, 126 * time.Second}, {own, 3, 0, 0, 2 * time.Minute},
+		{own, math.MaxInt, 0, 0, 2 * time.Minute},
 		{own, math.MinInt, 0, 0, time.Second}, {own, 1, 3 * time.Second, 0, 3 * time.Second},
 	} {
 		if got := After(c.waits, c.attempt, c.retryAfter, c.random); got != c.want {

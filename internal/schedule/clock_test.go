@@ -60,7 +60,8 @@ func TestClockChanges(t *testing.T) {
 func TestClockChanges_ExplainTheNumberOfPoints(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
-	zones := []string{"Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Tehran", "Pacific/Apia", "America/St_Johns", "Europe/London"}
+	zones := []string{"Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Tehran",
+		"Pacific/Apia", "America/St_Johns", "Europe/London"}
 	for range 300 {
 		zone := zones[random.IntN(len(zones))]
 		g := gridOf(t, "*/5 * * * *", zone)
@@ -100,8 +101,10 @@ func TestLeapDayOnlyAndEitherDay(t *testing.T) {
 func TestPrivate_HasTheSamePoints(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 2))
-	zones := []string{"UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia", "Europe/Dublin"}
-	exprs := []string{"* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 * * *", "15 */3 * * MON-FRI", "0 0 L * *", "1,59 1-3 1,15 * *", "0 0 29 2 *"}
+	zones := []string{"UTC", "Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "Africa/Casablanca", "Pacific/Apia",
+		"Europe/Dublin"}
+	exprs := []string{"* * * * *", "*/7 * * * *", "30 2 * * *", "0 0 * * *", "15 */3 * * MON-FRI", "0 0 L * *", "1,59 1-3 1,15 * *",
+		"0 0 29 2 *"}
 	for range 300 {
 		expr, zone := exprs[random.IntN(len(exprs))], zones[random.IntN(len(zones))]
 		g := gridOf(t, expr, zone)

@@ -93,7 +93,8 @@ func TestDescribeCron(t *testing.T) {
 }
 
 func FuzzDescribe(f *testing.F) {
-	for _, seed := range []string{"* * * * *", "*/15 9-17 * * 1-5", "5,10-12 */5 1,15 6 FRI", "@weekly", "0 9 L-3,15W,LW * ?", "0 9 ? * 5L,MON#2"} {
+	for _, seed := range []string{"* * * * *", "*/15 9-17 * * 1-5", "5,10-12 */5 1,15 6 FRI", "@weekly", "0 9 L-3,15W,LW * ?",
+		"0 9 ? * 5L,MON#2"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {

@@ -73,7 +73,8 @@ func TestParseCronSets(t *testing.T) {
 		"* * * * MON#2,1#5,7#2": with(func(p *pattern) { p.weekdays, p.nthWeekday = 0, [5]uint64{1: set(0, 1), 4: set(1)} }),
 		"* * * * TUE,FRIL":      with(func(p *pattern) { p.weekdays, p.lastWeekday = set(2), set(5) }),
 
-		"@hourly":   {minutes: set(0), hours: all.hours, days: all.days, months: all.months, weekdays: all.weekdays, both: true, watched: true},
+		"@hourly": {minutes: set(0), hours: all.hours, days: all.days, months: all.months, weekdays: all.weekdays, both: true,
+			watched: true},
 		"@daily":    {minutes: set(0), hours: set(0), days: all.days, months: all.months, weekdays: all.weekdays, both: true},
 		"@Weekly":   {minutes: set(0), hours: set(0), days: all.days, months: all.months, weekdays: set(0), both: true},
 		" @monthly": {minutes: set(0), hours: set(0), days: set(1), months: all.months, weekdays: all.weekdays, both: true},
@@ -219,7 +220,8 @@ func TestParseCronRefuses(t *testing.T) {
 }
 
 func TestParseCronAcceptsRareDates(t *testing.T) {
-	for _, expr := range []string{"0 0 29 2 *", "0 0 31 2 1", "0 0 29 2 */7", "0 0 31 1,2 *", "0 0 29W 2 *", "0 0 L-28 2 *", "0 0 * 2 SUN#5"} {
+	for _, expr := range []string{"0 0 29 2 *", "0 0 31 2 1", "0 0 29 2 */7", "0 0 31 1,2 *", "0 0 29W 2 *", "0 0 L-28 2 *",
+		"0 0 * 2 SUN#5"} {
 		if _, err := ParseCron(expr, nil); err != nil {
 			t.Errorf("ParseCron(%q): %v", expr, err)
 		}

@@ -3,18 +3,23 @@ package schedule
 import "strings"
 
 // areas are the first parts of the names of zones.
-var areas = []string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian", "Antarctica", "America/Argentina", "America/Indiana", "America/Kentucky", "US", "Etc"}
+var areas = []string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian", "Antarctica", "America/Argentina",
+	"America/Indiana", "America/Kentucky", "US", "Etc"}
 
 // abbreviations are common abbreviations and names that are no names of zones,
 // with a zone where they are in use.
 var abbreviations = map[string]string{
-	"PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "PT": "America/Los_Angeles", "MDT": "America/Denver", "MT": "America/Denver",
+	"PST": "America/Los_Angeles", "PDT": "America/Los_Angeles", "PT": "America/Los_Angeles", "MDT": "America/Denver",
+	"MT":  "America/Denver",
 	"CST": "America/Chicago", "CDT": "America/Chicago", "CT": "America/Chicago", "EDT": "America/New_York", "ET": "America/New_York",
 	"BST": "Europe/London", "CEST": "Europe/Berlin", "EEST": "Europe/Athens", "MSK": "Europe/Moscow",
 	"IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "KST": "Asia/Seoul", "SGT": "Asia/Singapore", "HKT": "Asia/Hong_Kong",
-	"AEST": "Australia/Sydney", "AEDT": "Australia/Sydney", "AWST": "Australia/Perth", "NZST": "Pacific/Auckland", "NZDT": "Pacific/Auckland",
-	"SAN FRANCISCO": "America/Los_Angeles", "BEIJING": "Asia/Shanghai", "MUMBAI": "Asia/Kolkata", "DELHI": "Asia/Kolkata", "FRANKFURT": "Europe/Berlin",
-	"MUNICH": "Europe/Berlin", "GENEVA": "Europe/Zurich", "WASHINGTON": "America/New_York", "BOSTON": "America/New_York", "Z": "UTC", "ZULU": "UTC",
+	"AEST": "Australia/Sydney", "AEDT": "Australia/Sydney", "AWST": "Australia/Perth", "NZST": "Pacific/Auckland",
+	"NZDT":          "Pacific/Auckland",
+	"SAN FRANCISCO": "America/Los_Angeles", "BEIJING": "Asia/Shanghai", "MUMBAI": "Asia/Kolkata", "DELHI": "Asia/Kolkata",
+	"FRANKFURT": "Europe/Berlin",
+	"MUNICH":    "Europe/Berlin", "GENEVA": "Europe/Zurich", "WASHINGTON": "America/New_York", "BOSTON": "America/New_York", "Z": "UTC",
+	"ZULU": "UTC",
 }
 
 // SuggestZone returns the name of an IANA zone for a city, an abbreviation or a

@@ -7,7 +7,8 @@ import (
 )
 
 func TestLoadZone(t *testing.T) {
-	for _, name := range []string{"UTC", "Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "America/Port-au-Prince", "EST5EDT", "GB"} {
+	for _, name := range []string{"UTC", "Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "America/Port-au-Prince",
+		"EST5EDT", "GB"} {
 		z, err := LoadZone(name)
 		if err != nil || z.String() != name {
 			t.Errorf("LoadZone(%q) = %v, %v", name, z, err)
@@ -36,10 +37,12 @@ func TestReadings(t *testing.T) {
 				instant := turn.Add(near).Unix()
 				reading := firstUnshown(location, instant)
 				if got := firstShowing(location, reading); got <= instant {
-					t.Fatalf("%s: %d is not shown by %v, but first at %v", name, reading, time.Unix(instant, 0).UTC(), time.Unix(got, 0).UTC())
+					t.Fatalf("%s: %d is not shown by %v, but first at %v", name, reading, time.Unix(instant, 0).UTC(),
+						time.Unix(got, 0).UTC())
 				}
 				if got := firstShowing(location, reading-1); got > instant {
-					t.Fatalf("%s: %d is shown or passed by %v, but first at %v", name, reading-1, time.Unix(instant, 0).UTC(), time.Unix(got, 0).UTC())
+					t.Fatalf("%s: %d is shown or passed by %v, but first at %v", name, reading-1, time.Unix(instant, 0).UTC(),
+						time.Unix(got, 0).UTC())
 				}
 			}
 		}

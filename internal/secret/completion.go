@@ -69,7 +69,8 @@ func openSent(token string, sealed []byte) ([]string, error) {
 // keep stores the values that are about to be sent, if the target can report about the
 // attempt. They are part of the header, which bounds their size.
 func (s *sending) keep(ctx context.Context, request *execute.Request) *job.Failure {
-	fresh := slices.DeleteFunc(slices.Clone(s.sent), func(value string) bool { return len(value) < minMasked || slices.Contains(s.kept, value) })
+	fresh := slices.DeleteFunc(slices.Clone(s.sent),
+		func(value string) bool { return len(value) < minMasked || slices.Contains(s.kept, value) })
 	if request.Complete == "" || len(fresh) == 0 {
 		return nil
 	}

@@ -124,7 +124,8 @@ func parseKeys(text []byte) ([]key, error) {
 		}
 		raw, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || len(raw) != keySize {
-			return nil, fmt.Errorf("line %d is not a key: a key is the base64 of %d bytes, as punctual secrets new-key prints it", number, keySize)
+			return nil, fmt.Errorf("line %d is not a key: a key is the base64 of %d bytes, as punctual secrets new-key prints it", number,
+				keySize)
 		}
 		block, err := aes.NewCipher(raw)
 		if err != nil {

@@ -59,7 +59,8 @@ var (
 	quoting = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 	signing = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`) // Go
 	// System.Text.Json of .NET.
-	signingAll = strings.NewReplacer(`"`, `\u0022`, `\`, `\\`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`)
+	signingAll = strings.NewReplacer(`"`, `\u0022`, `\`, `\\`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`,
+		"`", `\u0060`)
 	// encodeURIComponent of JavaScript, from the escapes of package url.
 	component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
 	entities  = []*strings.Replacer{

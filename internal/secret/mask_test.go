@@ -42,7 +42,8 @@ func TestMask_ReplacesValuesWhereverTheyStand(t *testing.T) {
 func TestMask_CoversHeadersAndMessages(t *testing.T) {
 	m := newMask([]string{"S3cret-Value"})
 	o := m.outcome(job.Outcome{Response: &job.Response{
-		Status: 200, Body: []byte("x"), Header: http.Header{"X-S3cret-Value": {"a"}, "Location": {"https://a/?k=S3cret-Value"}, "X": {"1", "S3cret-ValueS3cret-Value"}},
+		Status: 200, Body: []byte("x"), Header: http.Header{"X-S3cret-Value": {"a"}, "Location": {"https://a/?k=S3cret-Value"},
+			"X": {"1", "S3cret-ValueS3cret-Value"}},
 	}})
 	want := http.Header{"X-***": {"a"}, "Location": {"https://a/?k=***"}, "X": {"1", "******"}}
 	if !reflect.DeepEqual(o.Response.Header, want) {
@@ -57,7 +58,8 @@ func TestMask_CoversHeadersAndMessages(t *testing.T) {
 func TestMask_CoversTheEndOfACutBody(t *testing.T) {
 	m := newMask([]string{"abcdefghijkl", "fghixyzuvw"})
 	for body, want := range map[string]string{
-		"..abcdefghijkl": "..***", "..abcdefghijk": "..***", "..abcd": "..***", "..abc": "..abc", "..abcdefghi": "..***", "fghi": "***", "": "",
+		"..abcdefghijkl": "..***", "..abcdefghijk": "..***", "..abcd": "..***", "..abc": "..abc", "..abcdefghi": "..***", "fghi": "***",
+		"": "",
 	} {
 		if got := string(m.body([]byte(body), true)); got != want {
 			t.Errorf("%s is stored as %s, want %s", body, got, want)

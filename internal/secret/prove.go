@@ -93,7 +93,8 @@ func originOf(target string) string {
 }
 
 // secretFor returns a secret of a kind, decrypted.
-func (s *sending) secretFor(ctx context.Context, name string, kind job.SecretKind, target string) (*identity.HeaderSecret, *content, *job.Failure) {
+func (s *sending) secretFor(ctx context.Context, name string, kind job.SecretKind,
+	target string) (*identity.HeaderSecret, *content, *job.Failure) {
 	found, failure := s.find(ctx, []string{name}, target)
 	if failure != nil {
 		return nil, nil, failure

@@ -24,7 +24,8 @@ func TestSignAWS_AgreesWithThePublishedVectors(t *testing.T) {
 	credentials := aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
 	for _, x := range []struct{ name, method, target, want string }{
 		{"get-vanilla", "GET", "/", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
-		{"get-vanilla-query-order-key-case", "GET", "/?Param2=value2&Param1=value1", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"},
+		{"get-vanilla-query-order-key-case", "GET", "/?Param2=value2&Param1=value1",
+			"b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"},
 		{"post-vanilla", "POST", "/", "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b"},
 	} {
 		u, err := url.Parse("https://example.amazonaws.com" + x.target)
@@ -59,7 +60,8 @@ func TestProve_MasksTheTokenThatATargetRepeats(t *testing.T) {
 		}
 		return reply(200, `{"seen":"`+last.Value+`"}`)
 	}
-	o := w.vault.Do(context.Background(), owner, execute.Request{Method: "GET", URL: "https://API.example.com:8443/x", Timeout: time.Minute},
+	o := w.vault.Do(context.Background(), owner, execute.Request{Method: "GET", URL: "https://API.example.com:8443/x",
+		Timeout: time.Minute},
 		Proof{Auth: job.Auth{OIDC: &job.OIDCAuth{Email: "robot@example.com"}}, Claims: issuer.Claims{Job: 17}})
 	if o.Response == nil || string(o.Response.Body) != `{"seen":"Bearer ***"}` {
 		t.Errorf("the outcome is %+v", o)

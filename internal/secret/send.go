@@ -165,7 +165,8 @@ func (s *sending) resolve(ctx context.Context, request *execute.Request) *job.Fa
 		size += len(header[i].Name) + len(header[i].Value) + 4
 	}
 	if size > job.MaxRequestHeaders {
-		return &job.Failure{Kind: job.KindTooLarge, Message: "with the values of its secrets, the headers are too large to send; nothing was sent"}
+		return &job.Failure{Kind: job.KindTooLarge,
+			Message: "with the values of its secrets, the headers are too large to send; nothing was sent"}
 	}
 	request.Header = header
 	return nil

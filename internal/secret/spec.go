@@ -83,7 +83,8 @@ func (r *reader) refuse(detail string, path ...string) {
 
 // The names of the fields of a secret, and of its credentials.
 var (
-	fields           = []string{"value", "oauth2", "certificate", "private_key", "access_key_id", "secret_access_key", "session_token", "hosts", "http"}
+	fields = []string{"value", "oauth2", "certificate", "private_key", "access_key_id", "secret_access_key", "session_token",
+		"hosts", "http"}
 	credentialFields = []string{"token_url", "client_id", "client_secret", "scope"}
 )
 
@@ -91,7 +92,9 @@ var (
 func readSpec(name string, body rawjson.Value, checkHost func(host string) string) (*spec, error) {
 	r := &reader{checkHost: checkHost}
 	if !placeholder.IsName(name) {
-		r.problems.Add(fault.Problem{Parameter: "name", Detail: fmt.Sprintf("must have 1 to %d letters, digits, dots, hyphens and underscores, and begin with a letter or digit", placeholder.MaxName)})
+		r.problems.Add(fault.Problem{Parameter: "name",
+			Detail: fmt.Sprintf("must have 1 to %d letters, digits, dots, hyphens and underscores, and begin with a letter or digit",
+				placeholder.MaxName)})
 	}
 	if body.Kind() != '{' {
 		r.refuse("must be a JSON object with hosts and with value, oauth2, certificate and private_key, or access_key_id and secret_access_key")
@@ -129,7 +132,8 @@ func readSpec(name string, body rawjson.Value, checkHost func(host string) strin
 // of one kind.
 func (r *reader) kinds(s *spec, body rawjson.Value, given map[string]bool) {
 	first, firstName, told := "", "", false
-	for _, kind := range [][]string{{"value"}, {"oauth2"}, {"certificate", "private_key"}, {"access_key_id", "secret_access_key", "session_token"}} {
+	for _, kind := range [][]string{{"value"}, {"oauth2"}, {"certificate", "private_key"},
+		{"access_key_id", "secret_access_key", "session_token"}} {
 		for _, name := range kind {
 			switch {
 			case !given[name]:

@@ -62,7 +62,8 @@ func (r *reader) accessKey(body rawjson.Value, given map[string]bool) *accessKey
 		}
 		return r.text(rawjson.Get(body, name), 1, most, name)
 	}
-	return &accessKey{ID: read("access_key_id", maxAccessKeyID), Secret: read("secret_access_key", maxAccessKey), SessionToken: read("session_token", maxSessionToken)}
+	return &accessKey{ID: read("access_key_id", maxAccessKeyID), Secret: read("secret_access_key", maxAccessKey),
+		SessionToken: read("session_token", maxSessionToken)}
 }
 
 // certificate reads a certificate and verifies that its key matches. No problem repeats

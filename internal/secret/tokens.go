@@ -174,7 +174,8 @@ func (t *tokens) request(ctx context.Context, account int64, c *credentials, for
 		// No second request follows one that got lost on a connection.
 		Party: execute.Party{Account: account, Purpose: execute.ForToken}, Recent: true,
 		Method: "POST", URL: c.TokenURL, Body: []byte(form.Encode()), Timeout: fetchTimeout,
-		Header: append(header, execute.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"}, execute.Field{Name: "Accept", Value: "application/json"}),
+		Header: append(header, execute.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"},
+			execute.Field{Name: "Accept", Value: "application/json"}),
 	})
 }
 

@@ -82,7 +82,8 @@ func needsKey() error {
 
 // Put stores a secret from the body of a request and reports whether it is new. It
 // returns a Stale fault if the condition putIf does not hold.
-func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, putIf store.PutIf, by audit.Actor) (*identity.HeaderSecret, bool, error) {
+func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, putIf store.PutIf,
+	by audit.Actor) (*identity.HeaderSecret, bool, error) {
 	if err := access.Allow(ctx, "secret.Vault.Put"); err != nil {
 		return nil, false, err
 	}
@@ -102,7 +103,8 @@ func (v *Vault) Put(ctx context.Context, owner job.Owner, name string, body rawj
 		return nil, false, fmt.Errorf("encrypting a secret: %w", err)
 	}
 	now := v.Now().Truncate(time.Microsecond)
-	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now, UpdatedAt: now, Kind: spec.kind()}
+	s := &identity.HeaderSecret{Account: owner.Number, Name: name, Hosts: spec.hosts, HTTP: spec.http, Value: sealed, CreatedAt: now,
+		UpdatedAt: now, Kind: spec.kind()}
 	created, err := v.Records.SecretPut(ctx, s, putIf)
 	if err != nil {
 		return nil, false, err

@@ -158,9 +158,11 @@ func TestVault_SendsNothingWithoutItsSecret(t *testing.T) {
 	value, _ := keyring(t, NewKey()).Seal(headerRecord(owner.ID, "foreign", []string{"api.example.com"}, false), `{"value":"x"}`)
 	w.shelf.secrets["foreign"].Value = value
 	for name, want := range map[string]string{
-		"none": "the secret none does not exist; nothing was sent", "elsewhere": "the secret elsewhere may not be sent to api.example.com; nothing was sent",
-		"damaged": "the secret damaged can't be decrypted: its encrypted value is damaged, or belongs to another record; nothing was sent",
-		"foreign": "the secret foreign can't be decrypted: it is encrypted with the key " + keyOf(value) + ", which the file of --secrets-key-file does not have; nothing was sent",
+		"none":      "the secret none does not exist; nothing was sent",
+		"elsewhere": "the secret elsewhere may not be sent to api.example.com; nothing was sent",
+		"damaged":   "the secret damaged can't be decrypted: its encrypted value is damaged, or belongs to another record; nothing was sent",
+		"foreign": "the secret foreign can't be decrypted: it is encrypted with the key " + keyOf(value) +
+			", which the file of --secrets-key-file does not have; nothing was sent",
 	} {
 		o := w.do("{{secret." + name + "}}")
 		if o.Failure == nil || o.Failure.Kind != job.KindSecret || o.Failure.Message != want {
@@ -192,7 +194,8 @@ func TestVault_ReplacedByAnEarlierVersion(t *testing.T) {
 	stored := w.shelf.secrets["old"]
 	sendHTTP := func() *job.Failure {
 		return w.vault.Do(w.Context(), owner, execute.Request{
-			Method: "GET", URL: "http://api.example.com/x", Timeout: time.Second, Header: []execute.Field{{Name: "x-key", Value: "{{secret.old}}"}},
+			Method: "GET", URL: "http://api.example.com/x", Timeout: time.Second,
+			Header: []execute.Field{{Name: "x-key", Value: "{{secret.old}}"}},
 		}, Proof{}).Failure
 	}
 	if f := sendHTTP(); f != nil {
@@ -234,11 +237,13 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		`{"value":"v","hosts":"a.example"}`: "#/hosts", `{"value":"v","hosts":[]}`: "#/hosts",
 		`{"value":"v","hosts":[5,"a.example:443","https://a.example","*.example","a,b"]}`: "#/hosts/0 #/hosts/1 #/hosts/2 #/hosts/3 #/hosts/4",
 		`{"value":"v","hosts":["a.example"],"host":"x"}`:                                  "#/host",
-		`{"s3cr3t-v4lue":"v"}`: "# #/hosts #/value", `{"hosts":["a.example"],"oauth2":{"s3cr3t":1}}`: "#/oauth2 #/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret",
+		`{"s3cr3t-v4lue":"v"}`:                                "# #/hosts #/value",
+		`{"hosts":["a.example"],"oauth2":{"s3cr3t":1}}`:       "#/oauth2 #/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret",
 		`{"value":"v","hosts":["a.example"],"http":"s3cr3t"}`: "#/http",
 		`{"value":"v","oauth2":{},"hosts":["a.example"]}`:     "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/value #/oauth2",
 		`{"oauth2":5,"hosts":["a.example"]}`:                  "#/oauth2",
-		`{"oauth2":{"token_url":"http://a.example","client_id":5,"client_secret":"` + long + `","scpe":1},"hosts":["a.example"]}`: "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/oauth2/scpe",
+		`{"oauth2":{"token_url":"http://a.example","client_id":5,"client_secret":"` + long +
+			`","scpe":1},"hosts":["a.example"]}`: "#/oauth2/token_url #/oauth2/client_id #/oauth2/client_secret #/oauth2/scpe",
 	} {
 		_, _, err := w.vault.Put(t.Context(), owner, "a", rawjson.Value(body), store.PutAlways, audit.Actor{})
 		var pointers []string
@@ -253,11 +258,13 @@ func TestVault_RefusesSpecs(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a b", "ä", "-a", strings.Repeat("a", 65)} {
-		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), store.PutAlways, audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
+		if _, _, err := w.vault.Put(t.Context(), owner, name, rawjson.Value(`{"value":"v","hosts":["a.example"]}`), store.PutAlways,
+			audit.Actor{}); fault.CodeOf(err) != fault.Invalid {
 			t.Errorf("the name %q: %v", name, err)
 		}
 	}
-	for text, want := range map[string]string{"::1": "::1", "[::1]": "::1", "127.0.0.1": "127.0.0.1", "Bücher.example": "xn--bcher-kva.example", "A.example.": "a.example"} {
+	for text, want := range map[string]string{"::1": "::1", "[::1]": "::1", "127.0.0.1": "127.0.0.1",
+		"Bücher.example": "xn--bcher-kva.example", "A.example.": "a.example"} {
 		if got, why := job.ReadHost(text); got != want || why != "" {
 			t.Errorf("the host %q is read as %q, %s", text, got, why)
 		}
@@ -280,7 +287,8 @@ func tokenServer(expires string, target func(token string) job.Outcome) func(con
 	}
 }
 
-const client = `{"hosts":["api.example.com"],"oauth2":{"token_url":"` + login + `","client_id":"my id","client_secret":"hush/hush","scope":"a b"}}`
+const client = `{"hosts":["api.example.com"],"oauth2":{"token_url":"` + login +
+	`","client_id":"my id","client_secret":"hush/hush","scope":"a b"}}`
 
 func TestTokens_AreKeptUntilAMinuteBeforeTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -387,7 +395,8 @@ func TestTokens_KeepThe401IfTheRequestIsNotRepeated(t *testing.T) {
 		}))
 		w.put("o", client)
 		o := w.do("{{secret.o}}")
-		if keeps := o.Response != nil && o.Response.Status == 401; keeps != test.keeps || !keeps && o.Failure.Kind != test.failure.Kind || len(w.net.to(target)) != 2 {
+		if keeps := o.Response != nil && o.Response.Status == 401; keeps != test.keeps || !keeps && o.Failure.Kind != test.failure.Kind ||
+			len(w.net.to(target)) != 2 {
 			t.Errorf("%s: the outcome is %+v after %d requests", name, o, len(w.net.to(target)))
 		}
 		w.vault.Close()
@@ -414,7 +423,8 @@ func TestTokens_APanicFailsTheAttempt(t *testing.T) {
 	w := newWorld(t, func(context.Context, execute.Request) job.Outcome { panic("unexpected response") })
 	defer w.vault.Close()
 	w.put("o", client)
-	if o := w.do("{{secret.o}}"); o.Failure == nil || o.Failure.Kind != job.KindSecret || !strings.Contains(o.Failure.Message, "the service failed; see its log") {
+	if o := w.do("{{secret.o}}"); o.Failure == nil || o.Failure.Kind != job.KindSecret ||
+		!strings.Contains(o.Failure.Message, "the service failed; see its log") {
 		t.Errorf("the outcome is %+v", o.Failure)
 	}
 }
@@ -424,20 +434,25 @@ func TestTokens_HostileServersFailTheAttempt(t *testing.T) {
 		outcome job.Outcome
 		want    string
 	}{
-		"a failure":   {job.Outcome{Failure: &job.Failure{Kind: job.KindBlocked, Message: "10.0.0.1 may not be called"}}, "10.0.0.1 may not be called"},
-		"a redirect":  {reply(302, ""), "the token URL responded with status 302"},
-		"an error":    {reply(400, `{"error":"invalid_client","error_description":"hush/hush"}`), "the token URL responded with status 400 and the error invalid_client"},
-		"an echo":     {reply(500, `{"error":"hush/hush"}`), "the token URL responded with status 500"},
-		"a page":      {reply(200, "<html>"), "the response of the token URL has no access_token"},
-		"no token":    {reply(200, `{"access_token":""}`), "the response of the token URL has no access_token"},
-		"a bad token": {reply(200, `{"access_token":"a\r\nHost: x"}`), "the access_token must have visible characters of ASCII and spaces only, as header values do"},
-		"a long one":  {reply(200, `{"access_token":"`+strings.Repeat("x", 17<<10)+`"}`), "the access_token must have at most 16384 bytes"},
-		"a cut one":   {job.Outcome{Response: &job.Response{Status: 200, Body: []byte(`{"access_token":"abc"}`), Truncated: true}}, "the response of the token URL has no access_token"},
+		"a failure": {job.Outcome{Failure: &job.Failure{Kind: job.KindBlocked, Message: "10.0.0.1 may not be called"}},
+			"10.0.0.1 may not be called"},
+		"a redirect": {reply(302, ""), "the token URL responded with status 302"},
+		"an error": {reply(400, `{"error":"invalid_client","error_description":"hush/hush"}`),
+			"the token URL responded with status 400 and the error invalid_client"},
+		"an echo":  {reply(500, `{"error":"hush/hush"}`), "the token URL responded with status 500"},
+		"a page":   {reply(200, "<html>"), "the response of the token URL has no access_token"},
+		"no token": {reply(200, `{"access_token":""}`), "the response of the token URL has no access_token"},
+		"a bad token": {reply(200, `{"access_token":"a\r\nHost: x"}`),
+			"the access_token must have visible characters of ASCII and spaces only, as header values do"},
+		"a long one": {reply(200, `{"access_token":"`+strings.Repeat("x", 17<<10)+`"}`), "the access_token must have at most 16384 bytes"},
+		"a cut one": {job.Outcome{Response: &job.Response{Status: 200, Body: []byte(`{"access_token":"abc"}`), Truncated: true}},
+			"the response of the token URL has no access_token"},
 	} {
 		w := newWorld(t, func(context.Context, execute.Request) job.Outcome { return test.outcome })
 		w.put("o", client)
 		o := w.do("{{secret.o}}")
-		if want := "no token could be fetched for the secret o: " + test.want + "; nothing was sent"; o.Failure == nil || o.Failure.Kind != job.KindSecret || o.Failure.Message != want {
+		if want := "no token could be fetched for the secret o: " + test.want + "; nothing was sent"; o.Failure == nil ||
+			o.Failure.Kind != job.KindSecret || o.Failure.Message != want {
 			t.Errorf("%s: %+v, want %s", name, o.Failure, want)
 		}
 		if n := len(w.net.to(target)); n > 0 {
@@ -455,17 +470,20 @@ func TestTokens_ASlowServerCostsNoMoreThanTheAttempt(t *testing.T) {
 		})
 		w.put("o", client)
 		start := time.Now()
-		o := w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: 3 * time.Second, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
+		o := w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: 3 * time.Second,
+			Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindTimeout || time.Since(start) != 3*time.Second || o.Duration != 3*time.Second {
 			t.Errorf("after %s: %+v", time.Since(start), o)
 		}
-		o = w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
+		o = w.vault.Do(t.Context(), owner, execute.Request{URL: target, Timeout: time.Minute,
+			Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindSecret {
 			t.Errorf("the outcome is %+v", o)
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { cancel(execute.ErrCancelled) })
-		o = w.vault.Do(ctx, owner, execute.Request{URL: target, Timeout: time.Minute, Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
+		o = w.vault.Do(ctx, owner, execute.Request{URL: target, Timeout: time.Minute,
+			Header: []execute.Field{{Name: "a", Value: "{{secret.o}}"}}}, Proof{})
 		if o.Failure == nil || o.Failure.Kind != job.KindCancelled {
 			t.Errorf("cancelled: %+v", o)
 		}
@@ -502,7 +520,8 @@ func TestTokens_AnAccountDisplacesNoneOfOthers(t *testing.T) {
 
 func TestLife_OfATokenIsBounded(t *testing.T) {
 	for expires, want := range map[string]time.Duration{
-		`3600`: 59 * time.Minute, `"3600"`: 59 * time.Minute, `60`: 0, `0`: -time.Minute, `-5`: -time.Minute, `null`: defaultLife, ``: defaultLife,
+		`3600`: 59 * time.Minute, `"3600"`: 59 * time.Minute, `60`: 0, `0`: -time.Minute, `-5`: -time.Minute, `null`: defaultLife,
+		``:       defaultLife,
 		`"soon"`: defaultLife, `1e300`: maxLife, `{}`: defaultLife, `86460`: maxLife, `90.5`: 30500 * time.Millisecond,
 	} {
 		if got := life(json.RawMessage(expires)); got != want {

@@ -89,12 +89,14 @@ func alertRecord(a *store.Alert) *Alert {
 
 // Put creates an alert or replaces its definition. The condition is match.PutIf: alerts
 // have no revisions.
-func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (record *Alert, created bool, err error) {
+func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body rawjson.Value,
+	match Match) (record *Alert, created bool, err error) {
 	if err := access.Allow(ctx, "service.Alerts.Put"); err != nil {
 		return nil, false, err
 	}
 	if !alert.IsName(name) {
-		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name", Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
+		return nil, false, fault.Refuse([]fault.Problem{{Parameter: "name",
+			Detail: "must be 1 to 64 characters: a letter or a digit, then these and : . _ -"}})
 	}
 	checks := s.Checks
 	if s.Consent != nil {
@@ -109,7 +111,8 @@ func (s *Alerts) Put(ctx context.Context, owner job.Owner, name string, body raw
 	if draft.Schedule != uuid.Nil {
 		_, err := s.Store.ScheduleGet(ctx, owner, draft.Schedule)
 		if fault.CodeOf(err) == fault.NotFound {
-			return nil, false, fault.Refuse([]fault.Problem{{Pointer: "#/match/schedule_id", Detail: "must be the id of a schedule of this account"}})
+			return nil, false, fault.Refuse([]fault.Problem{{Pointer: "#/match/schedule_id",
+				Detail: "must be the id of a schedule of this account"}})
 		}
 		if err != nil {
 			return nil, false, err
@@ -260,10 +263,12 @@ func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]Aler
 	}
 	hops := job.Hops(ctx)
 	if hops >= job.MaxHops {
-		return nil, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+": jobs that send messages end there")
+		return nil, fault.New(fault.Invalid, job.HopsField+" must be less than "+strconv.Itoa(job.MaxHops)+
+			": jobs that send messages end there")
 	}
 	if !s.begin(owner.Number) {
-		return nil, &fault.Error{Code: fault.TooMany, Message: "too many tests of alerts are under way; try again when they have ended", RetryAfter: time.Second}
+		return nil, &fault.Error{Code: fault.TooMany, Message: "too many tests of alerts are under way; try again when they have ended",
+			RetryAfter: time.Second}
 	}
 	defer s.end(owner.Number)
 	d := alert.Parse(a.Definition)
@@ -276,7 +281,8 @@ func (s *Alerts) Test(ctx context.Context, owner job.Owner, name string) ([]Aler
 		if taken < n {
 			return nil, &fault.Error{
 				Code: fault.TooMany, RetryAfter: 10 * time.Minute,
-				Message: "the account has sent its " + strconv.Itoa(notify.MaxMails) + " e-mails of this hour; nothing was sent, try again later",
+				Message: "the account has sent its " + strconv.Itoa(notify.MaxMails) +
+					" e-mails of this hour; nothing was sent, try again later",
 			}
 		}
 	}

@@ -103,7 +103,8 @@ func (a *applying) prune() error {
 		}
 	}
 	if n := len(a.removed); n > job.MaxDocumentItems {
-		return fault.New(fault.Invalid, fmt.Sprintf("prune would remove %d schedules; one call removes at most %d, so delete some first", n, job.MaxDocumentItems))
+		return fault.New(fault.Invalid, fmt.Sprintf("prune would remove %d schedules; one call removes at most %d, so delete some first", n,
+			job.MaxDocumentItems))
 	}
 	if n := others + len(listed); !a.document.Prune && n > job.MaxDocumentEntries {
 		return tooManyEntries(a.document.Owner, n)
@@ -158,7 +159,8 @@ func (a *applying) checkOwners(h *store.Holders) error {
 			owner = a.document.Items[i].Owner
 		}
 		if s := holder.Schedule; s != nil && s.Document != "" && s.Document != owner {
-			return fault.New(fault.Conflict, fmt.Sprintf("the schedule with the key %q belongs to the owner %q; use another key, or remove it there",
+			return fault.New(fault.Conflict, fmt.Sprintf(
+				"the schedule with the key %q belongs to the owner %q; use another key, or remove it there",
 				*s.Key, s.Document))
 		}
 	}
@@ -221,7 +223,8 @@ func (s *Service) ExportSchedules(ctx context.Context, owner job.Owner, document
 // exportSchedulesPage passes a page of schedules to write and releases its bytes,
 // so that an export may be larger than what its account may hold. It returns the
 // last key; nil at the end.
-func (s *Service) exportSchedulesPage(ctx context.Context, owner job.Owner, document *string, after string, write func([]*job.Schedule) error) (last *string, err error) {
+func (s *Service) exportSchedulesPage(ctx context.Context, owner job.Owner, document *string, after string,
+	write func([]*job.Schedule) error) (last *string, err error) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
 	page, err := s.Store.ScheduleKeyed(ctx, owner, document, after, schedulesPage)

@@ -89,5 +89,6 @@ func (s *Service) admitOwners(ctx context.Context, owner job.Owner, d *job.Docum
 }
 
 func tooManyEntries(owner string, n int) error {
-	return fault.New(fault.Invalid, fmt.Sprintf("owner %q would have %d schedules; the most is %d, so use several owners", owner, n, job.MaxDocumentEntries))
+	return fault.New(fault.Invalid, fmt.Sprintf("owner %q would have %d schedules; the most is %d, so use several owners", owner, n,
+		job.MaxDocumentEntries))
 }

@@ -78,7 +78,8 @@ func (s *Service) Attempts(ctx context.Context, owner job.Owner, q AttemptQuery)
 // spare ones for what describes the attempts, so that a large page waits for bytes
 // only while it holds none. Without spare ones it stops, and fits is false, if the
 // walk spends its bytes.
-func (s *Service) readAttempts(ctx context.Context, owner job.Owner, q AttemptQuery, left effort, spare int) (page AttemptPage, fits bool, err error) {
+func (s *Service) readAttempts(ctx context.Context, owner job.Owner, q AttemptQuery, left effort,
+	spare int) (page AttemptPage, fits bool, err error) {
 	reserved, settle, err := admission.Reserve(ctx, s.Store, owner, left.bytes+spare)
 	if err != nil {
 		return page, false, err

@@ -87,7 +87,8 @@ func (s *Service) ReadBatch(ctx context.Context, owner job.Owner, items []BatchI
 // ReadBatchThen is ReadBatch for a batch with a job, unless it is nil, that waits for all
 // others and gets a summary of their ends. Its result is the last one. Problems of it
 // always refuse the batch. Pointers begin with #/jobs/INDEX and #/then.
-func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []BatchItem, then *BatchItem, atomic, minimal bool) (*Batch, error) {
+func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []BatchItem, then *BatchItem, atomic,
+	minimal bool) (*Batch, error) {
 	if err := access.Allow(ctx, "service.ReadBatchThen"); err != nil {
 		return nil, err
 	}
@@ -167,7 +168,8 @@ func (b *Batch) awaitOthers() {
 	await := &store.Await{Batch: true}
 	for i := range b.results {
 		// Requests that were answered before, and would be refused now.
-		if j := b.results[i].Job; j != nil && !b.isThen(i) && !slices.ContainsFunc(await.Jobs, func(a job.AwaitedJob) bool { return a.Number == j.Number }) {
+		if j := b.results[i].Job; j != nil && !b.isThen(i) &&
+			!slices.ContainsFunc(await.Jobs, func(a job.AwaitedJob) bool { return a.Number == j.Number }) {
 			await.Jobs = append(await.Jobs, job.AwaitedJob{Number: j.Number, State: j.State})
 		}
 	}
@@ -181,7 +183,8 @@ func (b *Batch) awaitOthers() {
 
 // tooManyAwaited returns the fault for a call whose jobs wait for too many.
 func tooManyAwaited(pointer, count string) error {
-	return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: "makes the jobs of this call wait for too many: " + count + ", and a call has at most " +
+	return fault.Refuse([]fault.Problem{{Pointer: pointer, Detail: "makes the jobs of this call wait for too many: " + count +
+		", and a call has at most " +
 		strconv.Itoa(store.MaxAwaited) + "; send several calls"}})
 }
 

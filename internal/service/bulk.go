@@ -90,10 +90,12 @@ func (s *Service) cancellable(ctx context.Context, owner job.Owner, ids []job.Re
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &fault.Error{Code: fault.NotFound, Message: "there are no jobs with some of these ids; none was cancelled", Problems: missing}
+		return nil, &fault.Error{Code: fault.NotFound, Message: "there are no jobs with some of these ids; none was cancelled",
+			Problems: missing}
 	}
 	if size > job.PageBytes {
-		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/job_ids", Detail: "names jobs of more than 8 MiB together; none was cancelled, name fewer"}})
+		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/job_ids",
+			Detail: "names jobs of more than 8 MiB together; none was cancelled, name fewer"}})
 	}
 	return numbers, nil
 }

@@ -34,7 +34,8 @@ func (s *Service) Create(ctx context.Context, owner job.Owner, body []byte, head
 //
 // A one-off request with a group stores a job for each of its targets. charge, unless it
 // is nil, is called with their number before they are stored, and may refuse them.
-func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string, charge func(jobs int) error) (*Created, error) {
+func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string,
+	charge func(jobs int) error) (*Created, error) {
 	if err := access.Allow(ctx, "service.CreateAll"); err != nil {
 		return nil, err
 	}
@@ -126,9 +127,11 @@ func checkHops(ctx context.Context) error {
 func refusedCreate(err error) error {
 	switch {
 	case errors.Is(err, batch.ErrFull):
-		return &fault.Error{Code: fault.Unavailable, Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
+		return &fault.Error{Code: fault.Unavailable,
+			Message: "too many jobs are being created at once; nothing was stored, try again shortly", RetryAfter: time.Second}
 	case errors.Is(err, batch.ErrClosed):
-		return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; nothing was stored, try again shortly", RetryAfter: time.Second}
+		return &fault.Error{Code: fault.Unavailable, Message: "the service is stopping; nothing was stored, try again shortly",
+			RetryAfter: time.Second}
 	}
 	return err
 }
@@ -169,10 +172,12 @@ func originOf(ctx context.Context) origin {
 
 func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) request {
 	n := store.NewJob{
-		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil, Resolve: lifecycle.Resolve(&draft.Spec, from.by),
+		Lane: job.Lane(draft.Spec.URL), KeyInHeader: draft.KeyInHeader && draft.Frequency == nil,
+		Resolve: lifecycle.Resolve(&draft.Spec, from.by),
 		Job: &job.Job{
 			ID: job.NewID(now), Owner: owner, Key: draft.Key, Name: draft.Name, Description: draft.Description,
-			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace, Args: draft.Args, Hidden: draft.Hidden,
+			InsertedAt: now, ScheduledAt: draft.ScheduledAt, State: job.Available, DueAt: draft.DueAt, Hops: from.hops, Trace: from.trace,
+			Args: draft.Args, Hidden: draft.Hidden,
 		},
 	}
 	if len(draft.Awaited) > 0 {
@@ -203,7 +208,8 @@ func (r *request) refused(inserted *store.Inserted) error {
 	number := strconv.FormatInt(holder.Number, 10)
 	switch {
 	case r.refuses:
-		return fault.New(fault.Conflict, "job "+number+" holds the idempotency key; nothing was stored: wait until the key is free, cancel that job, or use another key")
+		return fault.New(fault.Conflict, "job "+number+
+			" holds the idempotency key; nothing was stored: wait until the key is free, cancel that job, or use another key")
 	case r.replaces && holder.ScheduleID != uuid.Nil:
 		return fault.New(fault.Conflict, "schedule "+holder.ScheduleID.String()+" holds the idempotency key, and its job "+number+
 			" can't be replaced; nothing was stored: use PUT /api/schedules/key:KEY to change the schedule, or another key")

@@ -55,7 +55,8 @@ func (m Match) holds(thing string, revision int64) error {
 		return nil
 	}
 	if revision == 0 {
-		return fault.New(fault.Stale, "there is no such "+thing+", so If-Match can't match; nothing was changed, leave it out to create one")
+		return fault.New(fault.Stale, "there is no such "+thing+
+			", so If-Match can't match; nothing was changed, leave it out to create one")
 	}
 	return fault.New(fault.Stale, fmt.Sprintf("the record has revision %d, which If-Match does not name; nothing was changed, read the record again", revision))
 }
@@ -149,7 +150,8 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 }
 
 // editJob applies an edit. applied is false if the job has changed meanwhile.
-func (s *Service) editJob(ctx context.Context, owner job.Owner, id job.Ref, e *editing[*job.Job], must bool) (j *job.Job, applied bool, err error) {
+func (s *Service) editJob(ctx context.Context, owner job.Owner, id job.Ref, e *editing[*job.Job],
+	must bool) (j *job.Job, applied bool, err error) {
 	c := s.coordinate()
 	by := job.ActorOf(ctx)
 	stored := false
@@ -202,7 +204,8 @@ func (s *Service) EditSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 
 // ReplaceSchedule makes a schedule what a complete request describes, and returns
 // it. Equal content stores nothing.
-func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*job.Schedule, error) {
+func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value,
+	match Match) (*job.Schedule, error) {
 	if err := access.Allow(ctx, "service.ReplaceSchedule"); err != nil {
 		return nil, err
 	}
@@ -213,7 +216,8 @@ func (s *Service) ReplaceSchedule(ctx context.Context, owner job.Owner, id uuid.
 }
 
 // readReplace reads the edit that makes a schedule what a complete request describes.
-func (s *Service) readReplace(ctx context.Context, owner job.Owner, found *job.Schedule, body rawjson.Value, now time.Time) (*job.Edit, error) {
+func (s *Service) readReplace(ctx context.Context, owner job.Owner, found *job.Schedule, body rawjson.Value,
+	now time.Time) (*job.Edit, error) {
 	r := s.reading(ctx, owner)
 	opts := r.options(now, found.Key)
 	opts.Schedule, opts.Replaces = found.ID, func() *job.Schedule { return found }
@@ -224,8 +228,10 @@ func (s *Service) readReplace(ctx context.Context, owner job.Owner, found *job.S
 	return job.Replace(found, draft)
 }
 
-func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {
-	e := &editing[*job.Schedule]{thing: "schedule", match: match, read: read, revision: func(found *job.Schedule) int64 { return found.Revision }}
+func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match,
+	read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {
+	e := &editing[*job.Schedule]{thing: "schedule", match: match, read: read,
+		revision: func(found *job.Schedule) int64 { return found.Revision }}
 	for try := 1; ; try++ {
 		found, err := s.Store.ScheduleGet(ctx, owner, id)
 		if err != nil {
@@ -252,7 +258,8 @@ func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match
 	}
 }
 
-func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, e *editing[*job.Schedule], must bool) (found *job.Schedule, applied bool, err error) {
+func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, e *editing[*job.Schedule],
+	must bool) (found *job.Schedule, applied bool, err error) {
 	c := s.coordinate()
 	by := job.ActorOf(ctx)
 	stored := false

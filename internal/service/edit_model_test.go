@@ -80,7 +80,8 @@ func TestSchedule_ModelOfEditsAndRuns(t *testing.T) {
 	m.ok(err)
 	m.Service = New(Config{Store: m.store, Engine: otherEngine{}, Metrics: metrics.New("test")})
 	defer func() { m.Service.Close(); m.ok(m.store.Close()) }()
-	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "model@example.com", CreatedAt: m.now, Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: m.now}}}
+	a := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "model@example.com", CreatedAt: m.now,
+		Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: m.now}}}
 	m.ok(m.store.AccountInsert(t.Context(), a))
 	m.owner = a.Owner
 	m.node, err = m.store.NodeStart(t.Context())
@@ -212,10 +213,12 @@ func (m *scheduleModel) fire() {
 		m.now = schedule.Later(m.now, m.attempt.StartAt)
 		status := []int{200, 200, 500}[m.r.IntN(3)]
 		outcome := job.Outcome{Response: &job.Response{Status: status, Header: http.Header{}}, Duration: time.Millisecond}
-		held, err := m.store.QueueFinish(ctx, []store.Finish{m.attempt.Finish(m.node, outcome, lifecycle.Span{Began: m.attempt.StartAt, Ended: m.now})})
+		held, err := m.store.QueueFinish(ctx, []store.Finish{m.attempt.Finish(m.node, outcome,
+			lifecycle.Span{Began: m.attempt.StartAt, Ended: m.now})})
 		m.note("finish with %d: %v", status, held)
 		m.ok(err)
-		if j, err := m.store.JobGet(ctx, m.owner, job.Ref{Number: m.claim.Number}); !held[0] && (err != nil || !j.State.Final() && j.Revision == m.claim.Revision) {
+		if j, err := m.store.JobGet(ctx, m.owner, job.Ref{Number: m.claim.Number}); !held[0] &&
+			(err != nil || !j.State.Final() && j.Revision == m.claim.Revision) {
 			m.Errorf("the claim of an attempt was lost: %v", err)
 		}
 		m.attempt, m.claimed = nil, false
@@ -264,8 +267,10 @@ func (m *scheduleModel) verify() {
 	if found.Name != nil {
 		name = *found.Name
 	}
-	if found.ID != m.id || name != m.name || string(spec.Body) != fmt.Sprint(m.body) || string(spec.RepeatEvery) != fmt.Sprint(m.every) || found.Revision != m.revision || found.Live() == m.disabled {
-		m.Errorf("the schedule is %+v with %s, want name %q, body %d, every %d, revision %d, disabled %v", found, found.Args, m.name, m.body, m.every, m.revision, m.disabled)
+	if found.ID != m.id || name != m.name || string(spec.Body) != fmt.Sprint(m.body) || string(spec.RepeatEvery) != fmt.Sprint(m.every) ||
+		found.Revision != m.revision || found.Live() == m.disabled {
+		m.Errorf("the schedule is %+v with %s, want name %q, body %d, every %d, revision %d, disabled %v", found, found.Args, m.name,
+			m.body, m.every, m.revision, m.disabled)
 	}
 	history, err := m.ScheduleRevisions(ctx, m.owner, m.id)
 	m.ok(err)
@@ -289,7 +294,8 @@ func (m *scheduleModel) verify() {
 		if j.Name != nil {
 			runName = *j.Name
 		}
-		if !j.DueAt.After(m.now.Add(lifecycle.Soon)) || j.State == job.Executing || m.claimed && j.Number == m.claim.Number && !m.claim.StartAt.After(m.now.Add(lifecycle.Soon)) {
+		if !j.DueAt.After(m.now.Add(lifecycle.Soon)) || j.State == job.Executing || m.claimed && j.Number == m.claim.Number &&
+			!m.claim.StartAt.After(m.now.Add(lifecycle.Soon)) {
 			continue // it may keep what it has
 		}
 		if runName != m.name || !bytes.Equal(j.Args, found.Args) {

@@ -48,7 +48,8 @@ func (c *groupChecker) targets(name string) ([]job.Target, bool) {
 }
 
 // SetGroup defines or replaces one of the owner's groups from a request's body.
-func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value, match Match) (g *job.Group, created bool, err error) {
+func (s *Service) SetGroup(ctx context.Context, owner job.Owner, name string, body rawjson.Value,
+	match Match) (g *job.Group, created bool, err error) {
 	if err := access.Allow(ctx, "service.SetGroup"); err != nil {
 		return nil, false, err
 	}
@@ -101,7 +102,8 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string,
 		return err
 	}
 	held, release := admission.Hold(ctx) // only their number is kept
-	named, err := s.Store.ScheduleList(held, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: namingGroup}, Tags: []string{job.GroupTag(name)}})
+	named, err := s.Store.ScheduleList(held, owner,
+		job.ScheduleQuery{ListQuery: job.ListQuery{Limit: namingGroup}, Tags: []string{job.GroupTag(name)}})
 	release()
 	if err != nil {
 		return err
@@ -135,7 +137,8 @@ var errHeld = errors.New("the key is held")
 
 // createGroup stores a job for each target of the group that a one-off request names, in
 // one transaction.
-func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value, charge func(jobs int) error) (*Created, error) {
+func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value,
+	charge func(jobs int) error) (*Created, error) {
 	group, err := s.Store.GroupGet(ctx, owner.Number, draft.Spec.Group)
 	if err != nil {
 		return nil, err
@@ -159,12 +162,15 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 		}
 		// The jobs that held the key are final.
 	}
-	return nil, &fault.Error{Code: fault.Unavailable, Message: "other requests with this idempotency key are being stored; nothing was stored, try again shortly", RetryAfter: time.Second}
+	return nil, &fault.Error{Code: fault.Unavailable,
+		Message:    "other requests with this idempotency key are being stored; nothing was stored, try again shortly",
+		RetryAfter: time.Second}
 }
 
 // groupJobs returns the jobs of a request with a group. The first has its key and its
 // request_id.
-func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value, group *job.Group) ([]request, error) {
+func (s *Service) groupJobs(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value,
+	group *job.Group) ([]request, error) {
 	from := originOf(ctx)
 	first := job.NewID(now)
 	var requests []request

@@ -36,7 +36,8 @@ func (c *limitChecker) has(key string) bool {
 
 // SetLimit defines or replaces one of the owner's limits from a request's body. The
 // condition is match.PutIf: limits have no revisions.
-func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (l limit.Record, created bool, err error) {
+func (s *Service) SetLimit(ctx context.Context, owner job.Owner, key string, body rawjson.Value,
+	match Match) (l limit.Record, created bool, err error) {
 	if err := access.Allow(ctx, "service.SetLimit"); err != nil {
 		return limit.Record{}, false, err
 	}
@@ -107,7 +108,8 @@ const maxJobsNaming = 4 << 20
 
 // JobsNaming returns up to n of the owner's unfinished jobs that name a limit, after a
 // position, and the position to continue after; nil at the end.
-func (s *Service) JobsNaming(ctx context.Context, owner job.Owner, key string, after limit.Position, n int) (jobs []*job.Job, next *limit.Position, err error) {
+func (s *Service) JobsNaming(ctx context.Context, owner job.Owner, key string, after limit.Position,
+	n int) (jobs []*job.Job, next *limit.Position, err error) {
 	positions, err := s.Store.LimitJobs(ctx, owner, key, after, n)
 	if err != nil || len(positions) == 0 {
 		return nil, nil, err

@@ -100,7 +100,8 @@ func (s *Service) Export(ctx context.Context, owner job.Owner, schedule uuid.UUI
 	}
 }
 
-func (s *Service) exportPage(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery, write func([]*job.Log) error) (next *job.ListQuery, err error) {
+func (s *Service) exportPage(ctx context.Context, owner job.Owner, schedule uuid.UUID, q job.LogQuery,
+	write func([]*job.Log) error) (next *job.ListQuery, err error) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
 	page, err := s.Logs(ctx, owner, schedule, q)

@@ -61,7 +61,8 @@ func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.Op
 		}
 	}
 	now := s.Store.Now()
-	o := &job.Operation{ID: job.NewID(now), Owner: owner, Action: r.Action, Filter: r.Filter, Set: r.Set, InsertedAt: now, Hops: job.Hops(ctx), By: job.ActorOf(ctx)}
+	o := &job.Operation{ID: job.NewID(now), Owner: owner, Action: r.Action, Filter: r.Filter, Set: r.Set, InsertedAt: now,
+		Hops: job.Hops(ctx), By: job.ActorOf(ctx)}
 	after, err := s.newestJob(ctx, owner)
 	if err != nil {
 		return nil, err

@@ -165,7 +165,8 @@ func (s *Service) rehearsedDocument(ctx context.Context, owner job.Owner, q *Reh
 // applied returns the schedule that has the key of an item of a document, nil if there is
 // none, and what applying the item when the rehearsal begins makes of it. changed reports
 // whether they differ.
-func (s *Service) applied(ctx context.Context, owner job.Owner, item job.DocumentItem, q *Rehearsal) (before, after *rehearse.Entry, changed bool, err error) {
+func (s *Service) applied(ctx context.Context, owner job.Owner, item job.DocumentItem,
+	q *Rehearsal) (before, after *rehearse.Entry, changed bool, err error) {
 	before, err = s.rehearsedKey(ctx, owner, item.Key, q, func(full *job.Schedule, e *rehearse.Entry) error {
 		edit, err := job.Replace(full, item.Draft)
 		if err == nil {
@@ -235,7 +236,8 @@ func refuseUnknownKeys(q *Rehearsal, known map[string]bool) error {
 
 // rehearsedKey returns the stored schedule that has a key; nil if there is none. It passes
 // the whole schedule to with, which may be nil.
-func (s *Service) rehearsedKey(ctx context.Context, owner job.Owner, key string, q *Rehearsal, with func(*job.Schedule, *rehearse.Entry) error) (*rehearse.Entry, error) {
+func (s *Service) rehearsedKey(ctx context.Context, owner job.Owner, key string, q *Rehearsal,
+	with func(*job.Schedule, *rehearse.Entry) error) (*rehearse.Entry, error) {
 	held, release := admission.Hold(ctx)
 	defer release()
 	found, err := s.Store.ScheduleHolding(held, owner, key)
@@ -299,7 +301,9 @@ func (s *Service) rehearsedAll(ctx context.Context, owner job.Owner, q *Rehearsa
 			break
 		}
 		if looked >= maxRehearsedLook {
-			return nil, cut, fault.New(fault.Invalid, fmt.Sprintf("the account has more than %d schedules; name up to %d of them in keys", maxRehearsedLook, rehearse.MaxSchedules))
+			return nil, cut, fault.New(fault.Invalid,
+				fmt.Sprintf("the account has more than %d schedules; name up to %d of them in keys", maxRehearsedLook,
+					rehearse.MaxSchedules))
 		}
 		list = *next
 	}
@@ -327,7 +331,8 @@ func dueFirst(entries []rehearse.Entry, cut, from time.Time) ([]rehearse.Entry, 
 }
 
 // rehearsedPage returns a page of the owner's schedules, and the query of the next one.
-func (s *Service) rehearsedPage(ctx context.Context, owner job.Owner, list job.ListQuery, q *Rehearsal) ([]rehearse.Entry, *job.ListQuery, error) {
+func (s *Service) rehearsedPage(ctx context.Context, owner job.Owner, list job.ListQuery,
+	q *Rehearsal) ([]rehearse.Entry, *job.ListQuery, error) {
 	ctx, release := admission.Hold(ctx)
 	defer release()
 	page, err := s.Schedules(ctx, owner, job.ScheduleQuery{ListQuery: list})

@@ -21,7 +21,8 @@ func (s *Service) rehearsedAhead() *Rehearsal {
 
 // RehearseEdit returns how an edit of a schedule as that of EditSchedule would change
 // its runs. It checks what EditSchedule checks, and stores nothing.
-func (s *Service) RehearseEdit(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*rehearse.Comparison, error) {
+func (s *Service) RehearseEdit(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value,
+	match Match) (*rehearse.Comparison, error) {
 	return s.rehearseEdit(ctx, owner, id, match, func(found *job.Schedule, q *Rehearsal) (*job.Edit, error) {
 		r := s.reading(ctx, owner)
 		edit, err := job.ReadScheduleEdit(found, body, r.options(q.From, nil))
@@ -30,13 +31,15 @@ func (s *Service) RehearseEdit(ctx context.Context, owner job.Owner, id uuid.UUI
 }
 
 // RehearseReplace is RehearseEdit for ReplaceSchedule.
-func (s *Service) RehearseReplace(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value, match Match) (*rehearse.Comparison, error) {
+func (s *Service) RehearseReplace(ctx context.Context, owner job.Owner, id uuid.UUID, body rawjson.Value,
+	match Match) (*rehearse.Comparison, error) {
 	return s.rehearseEdit(ctx, owner, id, match, func(found *job.Schedule, q *Rehearsal) (*job.Edit, error) {
 		return s.readReplace(ctx, owner, found, body, q.From)
 	})
 }
 
-func (s *Service) rehearseEdit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, read func(*job.Schedule, *Rehearsal) (*job.Edit, error)) (*rehearse.Comparison, error) {
+func (s *Service) rehearseEdit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match,
+	read func(*job.Schedule, *Rehearsal) (*job.Edit, error)) (*rehearse.Comparison, error) {
 	bounded, leave, err := s.rehearsing.enter(ctx, owner.Number)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,8 @@ func resultOf(before *rehearse.Entry, changed bool) string {
 
 // RehearsePut returns how PutSchedule would change the runs of the schedule with a key. It
 // checks what PutSchedule checks of the request, and stores nothing.
-func (s *Service) RehearsePut(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (*rehearse.Comparison, error) {
+func (s *Service) RehearsePut(ctx context.Context, owner job.Owner, key string, body rawjson.Value,
+	match Match) (*rehearse.Comparison, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}

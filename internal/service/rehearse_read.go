@@ -260,11 +260,13 @@ func (s *Service) readRehearsed(ctx context.Context, owner job.Owner, r *rehears
 	members := []rawjson.Member{{Name: "schedules", Value: schedules}}
 	if named := r.given["owner"]; named != nil {
 		members = append(members, rawjson.Member{Name: "owner", Value: named})
-	} else if !slices.ContainsFunc(rawjson.Elements(schedules), func(item rawjson.Value) bool { return rawjson.Get(item, "owner") != nil }) {
+	} else if !slices.ContainsFunc(rawjson.Elements(schedules),
+		func(item rawjson.Value) bool { return rawjson.Get(item, "owner") != nil }) {
 		members = append(members, rawjson.Member{Name: "owner", Value: rawjson.Value(`"rehearsal"`)})
 	}
 	reading := s.reading(ctx, owner)
-	d, err := job.ReadDocument(rawjson.Object(members), func(key *string) job.ReadOptions { return reading.replaceOptions(r.read.From, key) })
+	d, err := job.ReadDocument(rawjson.Object(members),
+		func(key *string) job.ReadOptions { return reading.replaceOptions(r.read.From, key) })
 	err = reading.result(err)
 	problems := fault.ProblemsOf(err)
 	if err != nil && len(problems) == 0 {

@@ -128,7 +128,8 @@ func messageOf(r *workflow.Run, step string, timing []rawjson.Member) rawjson.Va
 
 // forStep returns a dialect that says what the job is for.
 func forStep(dialect rawjson.Value, run, step string) rawjson.Value {
-	members := append(rawjson.Members(dialect), rawjson.Member{Name: "run", Value: rawjson.Quote(run)}, rawjson.Member{Name: "step", Value: rawjson.Quote(step)})
+	members := append(rawjson.Members(dialect), rawjson.Member{Name: "run", Value: rawjson.Quote(run)},
+		rawjson.Member{Name: "step", Value: rawjson.Quote(step)})
 	return rawjson.Object(members)
 }
 
@@ -169,7 +170,8 @@ func (s *Service) startRunOnce(ctx context.Context, owner job.Owner, start *RunS
 	if err != nil {
 		return Appended{}, err
 	}
-	w := &store.RunWrite{Account: owner.Number, Runs: []string{run.ID}, Creates: true, Keys: []workflow.Key{first.Key()}, Size: len(start.Payload)}
+	w := &store.RunWrite{Account: owner.Number, Runs: []string{run.ID}, Creates: true, Keys: []workflow.Key{first.Key()},
+		Size: len(start.Payload)}
 	if by != nil {
 		w.Runs = append(w.Runs, by.Run)
 		w.Keys = append(w.Keys, by.Key(), workflow.Key{Run: by.Run, Kind: workflow.Result, Number: by.Number})
@@ -289,7 +291,8 @@ func keysFor(s *workflow.Step) []workflow.Key {
 }
 
 // appendTo decides about steps of a run. It sets results, the results of all of them.
-func appendTo(m *store.RunSnapshot, id string, steps []RunStep, results []Appended, jobOf func(i int) (place int, j *job.Job)) (*store.RunChanges, error) {
+func appendTo(m *store.RunSnapshot, id string, steps []RunStep, results []Appended,
+	jobOf func(i int) (place int, j *job.Job)) (*store.RunChanges, error) {
 	run := m.Runs[id]
 	if run == nil {
 		return nil, workflow.NoRun(id)
@@ -363,7 +366,8 @@ func (s *Service) FinishRun(ctx context.Context, owner job.Owner, id string, res
 }
 
 // changeRun changes one run.
-func (s *Service) changeRun(ctx context.Context, owner job.Owner, id string, change func(r *workflow.Run, now time.Time) (bool, error)) error {
+func (s *Service) changeRun(ctx context.Context, owner job.Owner, id string,
+	change func(r *workflow.Run, now time.Time) (bool, error)) error {
 	if !workflow.ValidID(id) {
 		return fault.NoSuch("workflow run")
 	}

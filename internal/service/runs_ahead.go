@@ -14,7 +14,8 @@ import (
 // schedules, at most so many; partly is set if there are more. Waits for limits, failures
 // and changes are not foreseen, and of the runs that max_runs leaves only the most there
 // can be.
-func (s *Service) RunsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, schedules int) (counts []int64, partly bool, err error) {
+func (s *Service) RunsAhead(ctx context.Context, owner job.Owner, bounds []time.Time,
+	schedules int) (counts []int64, partly bool, err error) {
 	counts = make([]int64, len(bounds)-1)
 	page, err := s.Schedules(ctx, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: schedules}})
 	if err != nil {

@@ -69,7 +69,8 @@ func (s *Service) CallHook(ctx context.Context, h *Hook, data []byte) error {
 			Message: "the workflow run of this webhook can't keep more calls until it has used up some; call again later",
 		}
 	case fault.TooMany:
-		return &fault.Error{Code: fault.TooMany, RetryAfter: time.Minute, Cause: err, Message: "the webhook takes no calls at the moment; call again later"}
+		return &fault.Error{Code: fault.TooMany, RetryAfter: time.Minute, Cause: err,
+			Message: "the webhook takes no calls at the moment; call again later"}
 	case fault.Invalid, fault.Forbidden, fault.Conflict:
 		return &fault.Error{Code: fault.Gone, Cause: err, Message: "the workflow run of this webhook can't go on; it takes no more calls"}
 	case fault.NotFound:

@@ -30,13 +30,15 @@ func (s *untoldStore) RunsUntold(_ context.Context, account int64, id string, _ 
 // TestTellInvokers_AFullAccountDelaysNoOthers: what each of its runs would be refused for is
 // found out once, and one that fails alone hides no others.
 func TestTellInvokers_AFullAccountDelaysNoOthers(t *testing.T) {
-	s := &untoldStore{runs: []*workflow.Run{{Account: 1, ID: "a"}, {Account: 1, ID: "b"}, {Account: 2, ID: "a"}, {Account: 2, ID: "b"}, {Account: 3, ID: "a"}}}
+	s := &untoldStore{runs: []*workflow.Run{{Account: 1, ID: "a"}, {Account: 1, ID: "b"}, {Account: 2, ID: "a"}, {Account: 2, ID: "b"},
+		{Account: 3, ID: "a"}}}
 	m := New(Config{Store: s, Metrics: metrics.New("test")})
 	defer m.Close()
 	var asked []int64
 	err := m.TellInvokers(t.Context(), func(_ context.Context, account int64) (job.Owner, error) {
 		asked = append(asked, account)
-		return job.Owner{}, map[int64]error{1: fault.New(fault.TooMany, "full"), 2: fault.New(fault.Internal, "broken"), 3: fault.New(fault.NotFound, "gone")}[account]
+		return job.Owner{}, map[int64]error{1: fault.New(fault.TooMany, "full"), 2: fault.New(fault.Internal, "broken"),
+			3: fault.New(fault.NotFound, "gone")}[account]
 	})
 	if want := []int64{1, 2, 2, 3}; !slices.Equal(asked, want) || fault.CodeOf(err) != fault.Internal {
 		t.Errorf("asked for %v, want %v: %v", asked, want, err)

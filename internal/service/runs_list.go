@@ -49,7 +49,8 @@ func ReadRunMark(text string) (mark RunMark, ok bool) {
 
 // FindRuns returns up to limit of the owner's runs, latest first, that a function selects,
 // without their results, and the mark to go on behind; nil at the end.
-func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunMark, limit int, selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunMark, err error) {
+func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunMark, limit int,
+	selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunMark, err error) {
 	for looked := 0; looked < runsLooked; looked += runsAtOnce {
 		page, err := s.Store.RunPage(ctx, owner.Number, after.CreatedAt, after.ID, runsAtOnce)
 		if err != nil {
@@ -108,7 +109,8 @@ func (s *Service) RepeatRun(ctx context.Context, owner job.Owner, id string, res
 		return nil, err
 	}
 	run := &workflow.Run{
-		ID: NewRunID(), URL: failed.URL, Labels: failed.Labels, FlowControl: failed.FlowControl, CallerIP: failed.CallerIP, Lazy: failed.Lazy,
+		ID: NewRunID(), URL: failed.URL, Labels: failed.Labels, FlowControl: failed.FlowControl, CallerIP: failed.CallerIP,
+		Lazy:   failed.Lazy,
 		Origin: failed.ID, Invoker: failed.Invoker,
 	}
 	run.Template = changedTemplate(failed, run.ID, changes)

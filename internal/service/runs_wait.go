@@ -39,7 +39,8 @@ func (s *Service) WaitRun(ctx context.Context, owner job.Owner, wait *workflow.S
 	if err != nil {
 		return Appended{}, err
 	}
-	w := &store.RunWrite{Account: owner.Number, Runs: []string{wait.Run}, Keys: keysFor(&done), Events: []string{wait.WaitsFor}, TakesKept: true, Size: len(wait.Body)}
+	w := &store.RunWrite{Account: owner.Number, Runs: []string{wait.Run}, Keys: keysFor(&done), Events: []string{wait.WaitsFor},
+		TakesKept: true, Size: len(wait.Body)}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		one, place, settled := *wait, 0, []workflow.Key(nil)
 		for _, notice := range m.Waiting {
@@ -96,7 +97,8 @@ type EndedWait struct {
 
 // endWaits ends waits of an account's runs with their results, in one transaction. What
 // hinders one of them does not hinder the others: its Err is set. The error is one of all.
-func (s *Service) endWaits(ctx context.Context, owner job.Owner, waits []*workflow.Step, result func(*workflow.Step) *workflow.Step) ([]EndedWait, error) {
+func (s *Service) endWaits(ctx context.Context, owner job.Owner, waits []*workflow.Step,
+	result func(*workflow.Step) *workflow.Step) ([]EndedWait, error) {
 	ended, err := s.endTogether(ctx, owner, waits, result)
 	var f *fault.Error
 	if err == nil || !errors.As(err, &f) || f.Code == fault.TooMany || f.Code == fault.Unavailable {
@@ -115,7 +117,8 @@ func (s *Service) endWaits(ctx context.Context, owner job.Owner, waits []*workfl
 	return ended, nil
 }
 
-func (s *Service) endTogether(ctx context.Context, owner job.Owner, waits []*workflow.Step, result func(*workflow.Step) *workflow.Step) ([]EndedWait, error) {
+func (s *Service) endTogether(ctx context.Context, owner job.Owner, waits []*workflow.Step,
+	result func(*workflow.Step) *workflow.Step) ([]EndedWait, error) {
 	ended, steps := make([]EndedWait, len(waits)), make([]*workflow.Step, len(waits))
 	runs := map[string]*workflow.Run{}
 	w := &store.RunWrite{Account: owner.Number}
@@ -218,7 +221,8 @@ func decideEnds(m *store.RunSnapshot, jobs []store.NewJob, steps []*workflow.Ste
 
 // waitEnd returns the result of a wait, with a body.
 func waitEnd(wait *workflow.Step, body []byte) *workflow.Step {
-	return &workflow.Step{Run: wait.Run, Kind: workflow.Result, Number: wait.Number, Concurrent: wait.Concurrent, Name: wait.Name, Type: wait.Type, Body: body}
+	return &workflow.Step{Run: wait.Run, Kind: workflow.Result, Number: wait.Number, Concurrent: wait.Concurrent, Name: wait.Name,
+		Type: wait.Type, Body: body}
 }
 
 // TimeOutWait ends a wait whose time is over.
@@ -332,7 +336,8 @@ func (s *Service) notifyRun(ctx context.Context, owner job.Owner, id string, eve
 		if err != nil || waiting == nil {
 			return EndedWait{}, err
 		}
-		ended, err := s.endWaits(ctx, owner, []*workflow.Step{waiting}, func(w *workflow.Step) *workflow.Step { return waitEnd(w, waitResult(w, event.Body, false)) })
+		ended, err := s.endWaits(ctx, owner, []*workflow.Step{waiting},
+			func(w *workflow.Step) *workflow.Step { return waitEnd(w, waitResult(w, event.Body, false)) })
 		if err != nil {
 			return EndedWait{}, err
 		}
@@ -345,7 +350,8 @@ func (s *Service) notifyRun(ctx context.Context, owner job.Owner, id string, eve
 
 // waitOrKeep returns the run's first wait for an event; if there is none, it keeps the
 // event and returns nil. full is why nothing can be kept; nil if it can.
-func (s *Service) waitOrKeep(ctx context.Context, owner job.Owner, id string, event *workflow.Step, full error) (waiting *workflow.Step, err error) {
+func (s *Service) waitOrKeep(ctx context.Context, owner job.Owner, id string, event *workflow.Step,
+	full error) (waiting *workflow.Step, err error) {
 	w := &store.RunWrite{Account: owner.Number, Runs: []string{id}, Events: []string{event.WaitsFor}, Size: len(event.Body)}
 	w.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
 		run := m.Runs[id]

@@ -16,7 +16,8 @@ const CountLimit = 10_000
 // Counts counts the owner's jobs that match the filters of q by state, each up to
 // limit. With filters other than states it counts the newest jobs that match, limit in
 // all; partial reports that there may be more.
-func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, partial bool, err error) {
+func (s *Service) Counts(ctx context.Context, owner job.Owner, q job.Query,
+	limit int) (counts map[job.State]int64, partial bool, err error) {
 	return s.Store.JobTally(ctx, owner, q, limit)
 }
 
@@ -112,7 +113,8 @@ func (s *Service) searchText(ctx context.Context, owner job.Owner, q job.Query, 
 }
 
 // scan reads a page with JobScan.
-func (s *Service) scan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (page job.Page[*job.Job], err error) {
+func (s *Service) scan(ctx context.Context, owner job.Owner, q job.Query, look int,
+	match func(*job.Job) bool) (page job.Page[*job.Job], err error) {
 	found, next, err := s.Store.JobScan(ctx, owner, q, look, match)
 	if err != nil {
 		return page, err
@@ -151,6 +153,7 @@ func (s *Service) named(ctx context.Context, owner job.Owner, text string) (*job
 // and for which match returns true, after the job q.After. match gets only the Name and
 // the Args of a job. It reads at most look jobs. next is the job to continue after; zero
 // at the end.
-func (s *Service) Find(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Service) Find(ctx context.Context, owner job.Owner, q job.Query, look int,
+	match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	return s.Store.JobScan(ctx, owner, q, look, match)
 }

@@ -107,7 +107,8 @@ func New(config Config) *Service {
 	if config.Random == nil {
 		config.Random = rand.Float64
 	}
-	s := &Service{Config: config, completing: make(chan struct{}, completing), runWrites: make(chan struct{}, runWrites), rehearsing: newRehearsing()}
+	s := &Service{Config: config, completing: make(chan struct{}, completing), runWrites: make(chan struct{}, runWrites),
+		rehearsing: newRehearsing()}
 	creates := batch.Config[store.NewJob, store.Inserted]{
 		Max: createBatch, Waiting: createWaiting, Do: config.Store.JobInsertMany, Observe: config.Metrics.BatchSize("create"),
 		MaxBytes: createBytes, WaitingBytes: createWaitingBytes, Share: createShare, ShareBytes: createShareBytes,
@@ -234,7 +235,8 @@ func (s *Service) Delete(ctx context.Context, owner job.Owner, id uuid.UUID, mat
 
 // stop changes a schedule with a decision that may end its pending run, and records
 // the event unless nothing changed.
-func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, how func(lifecycle.HasStarted) store.Decide, event string) (*job.Schedule, error) {
+func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match Match, how func(lifecycle.HasStarted) store.Decide,
+	event string) (*job.Schedule, error) {
 	c := s.coordinate()
 	cancelled, edited, stale := false, "", error(nil)
 	changed, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {

@@ -38,7 +38,8 @@ func (s *Service) RunNow(ctx context.Context, owner job.Owner, id job.Ref) (*job
 // once, apart from the fields in the body, and returns the new job. headerKey is the
 // header Idempotency-Key, nil if there is none: if a rerun has used it already,
 // conflict is true and its job is returned.
-func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value, headerKey *string) (again *job.Job, conflict bool, err error) {
+func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value,
+	headerKey *string) (again *job.Job, conflict bool, err error) {
 	if err := access.Allow(ctx, "service.Rerun"); err != nil {
 		return nil, false, err
 	}
@@ -89,7 +90,8 @@ func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID
 	case err != nil:
 		return nil, false, err
 	case underWay != 0:
-		return nil, false, fault.New(fault.Conflict, fmt.Sprintf("job %d, a run of this schedule, is under way; try again when it has ended", underWay))
+		return nil, false, fault.New(fault.Conflict,
+			fmt.Sprintf("job %d, a run of this schedule, is under way; try again when it has ended", underWay))
 	}
 	if j, err = s.Store.JobGet(ctx, owner, job.Ref{Number: j.Number}); err != nil {
 		return nil, false, err

@@ -36,7 +36,8 @@ func newSet(files []*os.File, notify string, log *slog.Logger, names []string) (
 		name := f.Name()
 		if flag, _, stored := strings.Cut(name, storedMark); !slices.Contains(names, flag) {
 			if stored || len(files) > 1 {
-				refused := fmt.Errorf("a socket named %q was passed; name it after its flag (FileDescriptorName=): %s", name, strings.Join(names, ", "))
+				refused := fmt.Errorf("a socket named %q was passed; name it after its flag (FileDescriptorName=): %s", name,
+					strings.Join(names, ", "))
 				return nil, errors.Join(refused, s.Close(), f.Close())
 			}
 			name = names[0]

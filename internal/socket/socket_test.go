@@ -67,7 +67,8 @@ func TestSet_WithoutASupervisorListensAndKeepsNothing(t *testing.T) {
 	if s.Kept() || s.Has("listen") {
 		t.Error("a socket is kept without a supervisor")
 	}
-	if _, err := s.Listen("metrics-listen", address); err == nil || !strings.Contains(err.Error(), `--metrics-listen "`+address+`" is in use`) {
+	if _, err := s.Listen("metrics-listen", address); err == nil ||
+		!strings.Contains(err.Error(), `--metrics-listen "`+address+`" is in use`) {
 		t.Errorf("an address in use gives %v", err)
 	}
 }

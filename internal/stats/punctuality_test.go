@@ -33,7 +33,8 @@ func punctuality(t *testing.T, c *Collector) *Punctuality {
 
 // summary returns the numbers of attempts of a Punctuality, and the worst lateness.
 func summary(p *Punctuality) string {
-	return fmt.Sprintf("%d %d %d, worst %g %g %g", p.Hour.Attempts, p.Day.Attempts, p.Week.Attempts, p.Hour.Worst, p.Day.Worst, p.Week.Worst)
+	return fmt.Sprintf("%d %d %d, worst %g %g %g", p.Hour.Attempts, p.Day.Attempts, p.Week.Attempts, p.Hour.Worst, p.Day.Worst,
+		p.Week.Worst)
 }
 
 func TestPunctuality_CoversAllAccountsAndProcesses(t *testing.T) {

@@ -194,7 +194,8 @@ func TestBucket_OfEveryTime(t *testing.T) {
 			t.Errorf("at %v: bucket %d, want %d", end, got, i+1)
 		}
 	}
-	for d, want := range map[time.Duration]int{-time.Hour: 0, 0: 0, time.Nanosecond: 0, 1000 * time.Hour: buckets - 1, math.MaxInt64: buckets - 1} {
+	for d, want := range map[time.Duration]int{-time.Hour: 0, 0: 0, time.Nanosecond: 0, 1000 * time.Hour: buckets - 1,
+		math.MaxInt64: buckets - 1} {
 		if got := bucket(d); got != want {
 			t.Errorf("%v: bucket %d, want %d", d, got, want)
 		}

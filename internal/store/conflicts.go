@@ -15,8 +15,9 @@ const MaxHeld = 16 << 20
 
 // TooMuchHeld returns the fault for a batch whose keys are held by more than MaxHeld.
 func TooMuchHeld() error {
-	return fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "has keys that jobs of more than 16 MiB together hold, each counted for every item that names it; " +
-		"nothing was stored: send the batch with the header Prefer: return=minimal, or fewer items at a time"}})
+	return fault.Refuse([]fault.Problem{{Pointer: "#",
+		Detail: "has keys that jobs of more than 16 MiB together hold, each counted for every item that names it; " +
+			"nothing was stored: send the batch with the header Prefer: return=minimal, or fewer items at a time"}})
 }
 
 // KeyHolders are the pending jobs with an idempotency key, as the transaction

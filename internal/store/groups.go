@@ -10,7 +10,8 @@ import (
 
 // TooManyGroups returns the error for an account with as many groups as it may have.
 func TooManyGroups() error {
-	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 groups; delete one that no schedule names", RetryAfter: time.Minute}
+	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 groups; delete one that no schedule names",
+		RetryAfter: time.Minute}
 }
 
 // Groups stores groups of targets.

@@ -12,7 +12,8 @@ import (
 // TooManyLimits returns the error for an account with as many limits as it may
 // have.
 func TooManyLimits() error {
-	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 limits; delete one that no job names", RetryAfter: time.Minute}
+	return &fault.Error{Code: fault.TooMany, Message: "the account has its maximum of 1,000 limits; delete one that no job names",
+		RetryAfter: time.Minute}
 }
 
 // KeysOf returns the key of a line and all that its items need, without

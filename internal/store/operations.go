@@ -110,7 +110,8 @@ type JobSearch interface {
 // OperationConflict returns the fault for an operation that another one of the
 // account excludes.
 func OperationConflict(running uuid.UUID) error {
-	return fault.New(fault.Conflict, "the operation "+running.String()+" is still running; wait until it is finished, or stop it with DELETE /api/operations/"+running.String())
+	return fault.New(fault.Conflict, "the operation "+running.String()+
+		" is still running; wait until it is finished, or stop it with DELETE /api/operations/"+running.String())
 }
 
 // PackNumbers encodes numbers in ascending order: the first, then the differences.

@@ -95,7 +95,8 @@ func RunEndOf(c *Changes) (end RunEnd, ok bool) {
 	if !ok || run == "" || m.Failure || m.Kind == workflow.Wait {
 		return RunEnd{}, false
 	}
-	end = RunEnd{Outcome: c.RunOutcome, Account: j.Owner.Number, Run: run, At: EndedAt(j), Job: j.ID, Counted: !m.Callback && m.Kind != workflow.Call}
+	end = RunEnd{Outcome: c.RunOutcome, Account: j.Owner.Number, Run: run, At: EndedAt(j), Job: j.ID,
+		Counted: !m.Callback && m.Kind != workflow.Call}
 	switch {
 	case j.State == job.Cancelled:
 		end.State = workflow.Cancelled

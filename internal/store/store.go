@@ -134,7 +134,8 @@ type Jobs interface {
 	// It stops before a job that would exceed the byte budget of q, unless that is
 	// the first one found. Next is the job to continue after; zero at the end. It
 	// returns job.ErrUnsupported if q has an order or an offset.
-	JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error)
+	JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64,
+		err error)
 }
 
 // ScanBytes is approximately how many bytes of args JobScan reads.
@@ -200,8 +201,9 @@ const MaxPut = 32 << 20
 
 // TooMuchPut returns the fault for schedules that are larger than MaxPut.
 func TooMuchPut() error {
-	return fault.Refuse([]fault.Problem{{Pointer: "#/schedules", Detail: "and those that prune removes have more than 32 MiB together as stored, " +
-		"with their pending runs, $state and $previous; nothing was changed: apply fewer at a time, or delete some first"}})
+	return fault.Refuse([]fault.Problem{{Pointer: "#/schedules",
+		Detail: "and those that prune removes have more than 32 MiB together as stored, " +
+			"with their pending runs, $state and $previous; nothing was changed: apply fewer at a time, or delete some first"}})
 }
 
 // Size returns the size of a schedule and its unfinished job.

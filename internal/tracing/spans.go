@@ -36,8 +36,9 @@ func (t *Tracer) Call(r *http.Request, route string, owner job.Owner, began time
 	// Only traceparent: what a client says in tracestate is not passed on.
 	carrier := propagation.MapCarrier{Field: r.Header.Get(Field)}
 	ctx := propagation.TraceContext{}.Extract(context.Background(), carrier)
-	_, span := t.tracer.Start(ctx, r.Method+" "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began), trace.WithAttributes(
-		semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(route), accountKey.String(owner.ID.String())))
+	_, span := t.tracer.Start(ctx, r.Method+" "+route, trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began),
+		trace.WithAttributes(
+			semconv.HTTPRequestMethodKey.String(r.Method), semconv.HTTPRoute(route), accountKey.String(owner.ID.String())))
 	return &Span{span}
 }
 
@@ -117,7 +118,8 @@ func (t *Tracer) Attempt(a Attempt) *Span {
 	if !parent.IsValid() {
 		parent = s.span.SpanContext()
 	}
-	claim := t.start(parent, ids{}, "claim", trace.WithTimestamp(earlier(a.Prepared, a.Began)), trace.WithAttributes(jobKey.Int64(j.Number), attemptKey.Int(a.Number)))
+	claim := t.start(parent, ids{}, "claim", trace.WithTimestamp(earlier(a.Prepared, a.Began)),
+		trace.WithAttributes(jobKey.Int64(j.Number), attemptKey.Int(a.Number)))
 	claim.span.End(trace.WithTimestamp(a.Began))
 	return s
 }
@@ -148,7 +150,8 @@ func (t *Tracer) Deliver(a Delivery) *Span {
 		}
 	}
 	options := []trace.SpanStartOption{trace.WithTimestamp(a.Began), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		accountKey.String(d.Owner.ID.String()), deliveryKey.String(a.Kind), deliveryIDKey.String(sound(d.MessageID)), attemptKey.Int(a.Number), late(a.Began, a.Due))}
+		accountKey.String(d.Owner.ID.String()), deliveryKey.String(a.Kind), deliveryIDKey.String(sound(d.MessageID)),
+		attemptKey.Int(a.Number), late(a.Began, a.Due))}
 	if d.Job != 0 {
 		options = append(options, trace.WithAttributes(jobKey.Int64(d.Job)))
 	}

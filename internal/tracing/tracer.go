@@ -47,7 +47,8 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error)
 		sdktrace.WithMaxQueueSize(s.queue), sdktrace.WithMaxExportBatchSize(min(s.queue, batchLength)))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q), sdktrace.WithIDGenerator(generator{}),
 		sdktrace.WithResource(about), sdktrace.WithRawSpanLimits(limits()))
-	return &Tracer{tracer: provider.Tracer("github.com/punctual-dev/punctual", trace.WithInstrumentationVersion(version)), provider: provider, queue: q}, nil
+	return &Tracer{tracer: provider.Tracer("github.com/punctual-dev/punctual", trace.WithInstrumentationVersion(version)),
+		provider: provider, queue: q}, nil
 }
 
 func limits() sdktrace.SpanLimits {

@@ -21,8 +21,10 @@ import (
 // settle clears the variables that the machine may have, and sets others.
 func settle(t *testing.T, variables ...string) {
 	t.Helper()
-	for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-		"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"} {
+	for _, name := range []string{"OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER", "OTEL_TRACES_SAMPLER", "OTEL_EXPORTER_OTLP_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_EXPORTER_OTLP_COMPRESSION",
+		"OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"} {
 		t.Setenv(name, "")
 	}
 	for _, v := range variables {
@@ -45,12 +47,18 @@ func TestReadSettings_FollowTheStandardVariables(t *testing.T) {
 		"disabled":           {[]string{endpoint, "OTEL_SDK_DISABLED=TRUE"}, "", ""},
 		"exporter none":      {[]string{endpoint, "OTEL_TRACES_EXPORTER=none"}, "", ""},
 		"another exporter":   {[]string{endpoint, "OTEL_TRACES_EXPORTER=zipkin"}, "", "OTEL_TRACES_EXPORTER must be otlp or none"},
-		"grpc":               {[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "", "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, with the collector's port for HTTP, usually 4318"},
-		"no URL":             {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318"}, "", "OTEL_EXPORTER_OTLP_ENDPOINT must be a URL as in http://localhost:4318"},
-		"timeout":            {[]string{endpoint, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}, "", "OTEL_EXPORTER_OTLP_TIMEOUT must be a number of milliseconds"},
-		"compression":        {[]string{endpoint, "OTEL_EXPORTER_OTLP_COMPRESSION=br"}, "", "OTEL_EXPORTER_OTLP_COMPRESSION must be gzip or none"},
-		"headers":            {[]string{endpoint, "OTEL_EXPORTER_OTLP_HEADERS=a=b,secret"}, "", "OTEL_EXPORTER_OTLP_HEADERS must be fields as in name=value,name=value; field 2 is not"},
-		"header with a line": {[]string{endpoint, "OTEL_EXPORTER_OTLP_HEADERS=a=b%0Ac"}, "", "OTEL_EXPORTER_OTLP_HEADERS must be fields as in name=value,name=value; field 1 is not"},
+		"grpc": {[]string{endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, "",
+			"OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, with the collector's port for HTTP, usually 4318"},
+		"no URL": {[]string{"OTEL_EXPORTER_OTLP_ENDPOINT=collector:4318"}, "",
+			"OTEL_EXPORTER_OTLP_ENDPOINT must be a URL as in http://localhost:4318"},
+		"timeout": {[]string{endpoint, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}, "",
+			"OTEL_EXPORTER_OTLP_TIMEOUT must be a number of milliseconds"},
+		"compression": {[]string{endpoint, "OTEL_EXPORTER_OTLP_COMPRESSION=br"}, "",
+			"OTEL_EXPORTER_OTLP_COMPRESSION must be gzip or none"},
+		"headers": {[]string{endpoint, "OTEL_EXPORTER_OTLP_HEADERS=a=b,secret"}, "",
+			"OTEL_EXPORTER_OTLP_HEADERS must be fields as in name=value,name=value; field 2 is not"},
+		"header with a line": {[]string{endpoint, "OTEL_EXPORTER_OTLP_HEADERS=a=b%0Ac"}, "",
+			"OTEL_EXPORTER_OTLP_HEADERS must be fields as in name=value,name=value; field 1 is not"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			settle(t, test.variables...)
@@ -87,13 +95,15 @@ func TestTracer_ExportsSoundSpansOfBoundedSize(t *testing.T) {
 		got <- &data
 	}))
 	defer server.Close()
-	settle(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_COMPRESSION=gzip", "OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20k")
+	settle(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL, "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
+		"OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20k")
 	tracer, err := New(t.Context(), "1.0", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	for attempt, url := range []string{"https://u:p4ss@example.com/\xff" + strings.Repeat("x", 5000) + "?q=p4ss#p4ss", "https://example.com:8443/a"} {
+	for attempt, url := range []string{"https://u:p4ss@example.com/\xff" + strings.Repeat("x", 5000) + "?q=p4ss#p4ss",
+		"https://example.com:8443/a"} {
 		span := tracer.Attempt(Attempt{Job: aJob(), Number: attempt + 1, Method: "P\xffST", URL: url, Due: now, Prepared: now, Began: now})
 		if len(span.Parent()) != 55 {
 			t.Errorf("traceparent is %q", span.Parent())
@@ -134,7 +144,8 @@ func TestTracer_FollowsTheSamplerInLaterAttemptsAndDeliveries(t *testing.T) {
 	parents := []string{
 		tracer.Attempt(Attempt{Job: j, Number: 1, Method: "GET", URL: "https://example.com", Due: now, Prepared: now, Began: now}).Parent(),
 		tracer.Attempt(Attempt{Job: j, Number: 2, Method: "GET", URL: "https://example.com", Due: now, Prepared: now, Began: now}).Parent(),
-		tracer.Deliver(Delivery{Delivery: &job.Delivery{Number: 1, Owner: j.Owner, Job: 7, JobAttempt: 2}, Number: 1, Kind: KindWebhook, Due: now, Began: now}).Parent(),
+		tracer.Deliver(Delivery{Delivery: &job.Delivery{Number: 1, Owner: j.Owner, Job: 7, JobAttempt: 2}, Number: 1, Kind: KindWebhook,
+			Due: now, Began: now}).Parent(),
 	}
 	for _, p := range parents {
 		if !strings.HasSuffix(p, "-00") || p[:35] != parents[0][:35] {
@@ -156,13 +167,15 @@ func TestTracer_ContinuesTheStoredSpan(t *testing.T) {
 	if j.Trace = call.Origin(); len(j.Trace) != 25 {
 		t.Fatalf("the stored span is %x, want 25 bytes", j.Trace)
 	}
-	got := tracer.Attempt(Attempt{Job: j, Number: 1, Method: "GET", URL: "https://example.com", Prepared: time.Now(), Began: time.Now()}).Parent()
+	got := tracer.Attempt(Attempt{Job: j, Number: 1, Method: "GET", URL: "https://example.com", Prepared: time.Now(),
+		Began: time.Now()}).Parent()
 	if !strings.HasPrefix(got, "00-4bf92f3577b34da6a3ce929d0e0e4736-") || !strings.HasSuffix(got, "-00") {
 		t.Errorf("traceparent is %q, want the client's trace, not sampled", got)
 	}
 	// A stored value that is not a span, and a call with garbage, begin traces of their own.
 	j.Trace = []byte("short")
-	if got := tracer.Attempt(Attempt{Job: j, Number: 1, Method: "GET", URL: "https://example.com"}).Parent(); len(got) != 55 || strings.Contains(got, "4bf92f3577b34da6") {
+	if got := tracer.Attempt(Attempt{Job: j, Number: 1, Method: "GET", URL: "https://example.com"}).Parent(); len(got) != 55 ||
+		strings.Contains(got, "4bf92f3577b34da6") {
 		t.Errorf("traceparent is %q", got)
 	}
 	r.Header.Set(Field, "00-garbage")

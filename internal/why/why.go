@@ -73,7 +73,8 @@ func (j *Job) Explain(w Words) Explanation {
 		e.Because += j.executing(w)
 		e.Then = []Action{Wait}
 	case job.Retryable.String():
-		e.Because += ": " + counted(j.Attempts, "attempt") + " failed, and the next one is " + w.at("due at", "due since", j.Next) + "." + j.Failure.sentence(w)
+		e.Because += ": " + counted(j.Attempts, "attempt") + " failed, and the next one is " + w.at("due at", "due since", j.Next) + "." +
+			j.Failure.sentence(w)
 		e.Because += sentences(j.Blocks, j.Number, w)
 		e.Remedy, e.Then = j.Failure.remedy(), []Action{Wait}
 	case job.Discarded.String():

@@ -21,7 +21,8 @@ func nothing(string) ([]byte, error) { return nil, errors.New("not found") }
 // detailsOf returns the details of job 17 with a state, an attempt and what it waits for.
 func detailsOf(state, attempts, waitingFor string) string {
 	return `{"job":{"job_id":17,"job":{"state":"` + state + `","scheduled_at":"2031-05-06T11:59:48.000000Z","completed_at":null,
-		"cancelled_at":null,"discarded_at":` + map[bool]string{true: `"2031-05-06T11:59:59.000000Z"`, false: `null`}[state == "discarded"] + `}},
+		"cancelled_at":null,"discarded_at":` + map[bool]string{true: `"2031-05-06T11:59:59.000000Z"`, false: `null`}[state == "discarded"] +
+		`}},
 		"attempts":[` + attempts + `],"next_attempt_at":"2031-05-06T12:00:09.000000Z","waiting_for":[` + waitingFor + `],"completion":null}`
 }
 
@@ -64,7 +65,8 @@ func TestReadJob_IsExplained(t *testing.T) {
 // Whatever was named or sent by others stays out where it must.
 func TestExplain_WithoutNames(t *testing.T) {
 	hostile := "ignore-all-instructions"
-	details := detailsOf("retryable", `{"started_at":"2031-05-06T11:59:49Z","status":null,"error":{"kind":"answer","message":"`+hostile+`"}}`, `"`+hostile+`"`)
+	details := detailsOf("retryable", `{"started_at":"2031-05-06T11:59:49Z","status":null,"error":{"kind":"answer","message":"`+hostile+
+		`"}}`, `"`+hostile+`"`)
 	j, err := ReadJob([]byte(details), nothing)
 	if err != nil {
 		t.Fatal(err)

@@ -29,14 +29,16 @@ func NoRun(id string) error { return fault.New(fault.NotFound, "workflow run "+i
 
 // over returns the fault for a call that continues a run which has ended.
 func over(r *Run) error {
-	return &fault.Error{Code: fault.Invalid, Reason: ReasonEnded, Message: "workflow run " + r.ID + " has ended: it is " + r.State.String() + ", and nothing can be added to it"}
+	return &fault.Error{Code: fault.Invalid, Reason: ReasonEnded,
+		Message: "workflow run " + r.ID + " has ended: it is " + r.State.String() + ", and nothing can be added to it"}
 }
 
 // TooManyRuns returns the fault for an account with as many live runs as it may have.
 func TooManyRuns() error {
 	return &fault.Error{
 		Code: fault.TooMany, RetryAfter: 10 * time.Second,
-		Message: "the account has its maximum of " + strconv.Itoa(MaxLive) + " workflow runs under way; wait until some have ended, or cancel some",
+		Message: "the account has its maximum of " + strconv.Itoa(MaxLive) +
+			" workflow runs under way; wait until some have ended, or cancel some",
 	}
 }
 
@@ -117,7 +119,8 @@ func Accepts(r *Run) error {
 func Keep(r *Run, notice *Step, kept int) error {
 	switch {
 	case kept >= MaxKept:
-		return refuse("workflow run " + r.ID + " has " + strconv.Itoa(MaxKept) + " events " + strconv.Quote(notice.WaitsFor) + " that it has not waited for; no more are kept")
+		return refuse("workflow run " + r.ID + " has " + strconv.Itoa(MaxKept) + " events " + strconv.Quote(notice.WaitsFor) +
+			" that it has not waited for; no more are kept")
 	case r.Rows >= MaxSteps:
 		return refuse("workflow run " + r.ID + " has " + strconv.Itoa(MaxSteps) + " records; no events are kept for it any more")
 	case r.Bytes+int64(len(notice.Body)) > MaxRunBytes/2:
@@ -135,9 +138,11 @@ func (r *Run) add(s *Step) error {
 	case r.Rows >= maxRows:
 		return refuse("workflow run " + r.ID + " has too many steps")
 	case len(s.Body) > MaxStepBytes:
-		return refuse("the step " + strconv.Quote(s.Name) + " of workflow run " + r.ID + " has more than 1 MiB; store large results elsewhere and return where they are")
+		return refuse("the step " + strconv.Quote(s.Name) + " of workflow run " + r.ID +
+			" has more than 1 MiB; store large results elsewhere and return where they are")
 	case r.Bytes+int64(len(s.Body)) > MaxRunBytes && !s.Reserved:
-		return refuse("the steps of workflow run " + r.ID + " have more than 16 MiB together; store large results elsewhere and return where they are")
+		return refuse("the steps of workflow run " + r.ID +
+			" have more than 16 MiB together; store large results elsewhere and return where they are")
 	}
 	s.Account, s.Run, s.Position = r.Account, r.ID, r.Rows
 	r.Rows++
@@ -162,7 +167,8 @@ func Finish(r *Run, result []byte, now time.Time) (changed bool, err error) {
 		return false, over(r)
 	}
 	if len(result) > MaxStepBytes {
-		return false, refuse("the result of workflow run " + r.ID + " has more than 1 MiB; store large results elsewhere and return where they are")
+		return false, refuse("the result of workflow run " + r.ID +
+			" has more than 1 MiB; store large results elsewhere and return where they are")
 	}
 	r.Result = result
 	r.end(Succeeded, now)

@@ -112,7 +112,8 @@ func TestAppend_RefusesWhatIsTooMuch(t *testing.T) {
 	} {
 		notice := &Step{Kind: Notice, WaitsFor: "e", Body: []byte("x")}
 		err := Keep(&test.run, notice, test.kept)
-		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || err == nil && test.run.Open != 0 {
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) || err == nil &&
+			test.run.Open != 0 {
 			t.Errorf("keeping, %s: %v, want %q", name, err, test.want)
 		}
 	}
@@ -168,7 +169,8 @@ func TestDecide(t *testing.T) {
 		}
 	}
 	wait := Message{Key: Key{Kind: Wait}}
-	if !TimesOut(wait, live, of, nil) || TimesOut(wait, live, of, of) || TimesOut(wait, &Run{State: Failed}, of, nil) || TimesOut(Message{}, live, of, nil) {
+	if !TimesOut(wait, live, of, nil) || TimesOut(wait, live, of, of) || TimesOut(wait, &Run{State: Failed}, of, nil) ||
+		TimesOut(Message{}, live, of, nil) {
 		t.Error("TimesOut")
 	}
 }
@@ -213,7 +215,8 @@ func TestResume(t *testing.T) {
 
 // FuzzReadMessage: what is read is written the same.
 func FuzzReadMessage(f *testing.F) {
-	for _, text := range []string{"init", "plan:1", "step:10000", "call:2", "wait:3", "invoke:4", "notice:5", "callback:6", "response:7", "failure", "step:-1", "step:01", "", ":"} {
+	for _, text := range []string{"init", "plan:1", "step:10000", "call:2", "wait:3", "invoke:4", "notice:5", "callback:6", "response:7",
+		"failure", "step:-1", "step:01", "", ":"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

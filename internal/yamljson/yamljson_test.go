@@ -70,7 +70,8 @@ func TestConvert_ExpandsOneAliasOften(t *testing.T) {
 }
 
 func FuzzDocuments(f *testing.F) {
-	for _, seed := range []string{"a: &a [*a]\n", "a: &a {b: *a}\n", "a: &a [&b [*a], *b]\n", "a: &x {b: 1}\nc: [*x, *x]\n---\n- 2026-12-25\n", "? &a x\n: *a\n"} {
+	for _, seed := range []string{"a: &a [*a]\n", "a: &a {b: *a}\n", "a: &a [&b [*a], *b]\n",
+		"a: &x {b: 1}\nc: [*x, *x]\n---\n- 2026-12-25\n", "? &a x\n: *a\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte) {

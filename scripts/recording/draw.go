@@ -32,7 +32,8 @@ func draw(w io.Writer, command string, lines []line) error {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" width="%.0f" height="%d" role="img" aria-label="punctual demo in a terminal">`+"\n", width, height, width, height)
 	fmt.Fprintf(b, "<style>text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d6deeb;white-space:pre}.p{fill:#7fdbca}\n@media (prefers-reduced-motion:no-preference){.l{animation:%.1fs step-end infinite}\n", total.Seconds())
 	for i, l := range lines {
-		fmt.Fprintf(b, "#l%d{animation-name:a%d}@keyframes a%d{0%%{opacity:0}%.2f%%{opacity:1}}\n", i, i, i, max(0.01, 100*l.at.Seconds()/total.Seconds()))
+		fmt.Fprintf(b, "#l%d{animation-name:a%d}@keyframes a%d{0%%{opacity:0}%.2f%%{opacity:1}}\n", i, i, i,
+			max(0.01, 100*l.at.Seconds()/total.Seconds()))
 	}
 	fmt.Fprintf(b, "}</style>\n<rect width=\"100%%\" height=\"100%%\" rx=\"8\" fill=\"#0b1622\"/>\n")
 	for i, colour := range []string{"#ff5f56", "#ffbd2e", "#27c93f"} {

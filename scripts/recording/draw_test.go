@@ -17,7 +17,8 @@ func TestDraw_ShowsLinesWhenTheyCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	wellFormed(t, out.String())
-	for _, want := range []string{"a &lt;b&gt; &amp; c</text>", "@keyframes a0{0%{opacity:0}10.00%{opacity:1}}", "@keyframes a2{0%{opacity:0}40.00%{opacity:1}}", "animation:10.0s"} {
+	for _, want := range []string{"a &lt;b&gt; &amp; c</text>", "@keyframes a0{0%{opacity:0}10.00%{opacity:1}}",
+		"@keyframes a2{0%{opacity:0}40.00%{opacity:1}}", "animation:10.0s"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the picture has no %q:\n%s", want, out.String())
 		}
@@ -32,7 +33,8 @@ func TestRecording_IsOfTheDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	wellFormed(t, string(text))
-	if !strings.Contains(string(text), "$ punctual demo") || strings.Contains(string(text), os.TempDir()+"/") || strings.Count(string(text), "<text") < 12 {
+	if !strings.Contains(string(text), "$ punctual demo") || strings.Contains(string(text), os.TempDir()+"/") ||
+		strings.Count(string(text), "<text") < 12 {
 		t.Error("docs/images/demo.svg is not a recording of the demo; run make recording")
 	}
 }

@@ -59,14 +59,16 @@ func writeTar(w io.Writer, entries []entry, date time.Time) error {
 	archive := tar.NewWriter(compressed)
 	for _, e := range entries {
 		if e.mode.IsDir() {
-			header := &tar.Header{Typeflag: tar.TypeDir, Name: e.name, Mode: int64(e.mode.Perm()), ModTime: date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+			header := &tar.Header{Typeflag: tar.TypeDir, Name: e.name, Mode: int64(e.mode.Perm()), ModTime: date, Uname: "root",
+				Gname: "root", Format: tar.FormatUSTAR}
 			if err := archive.WriteHeader(header); err != nil {
 				return err
 			}
 			continue
 		}
 		err := e.open(func(size int64, contents io.Reader) error {
-			header := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: size, Mode: int64(e.mode), ModTime: date, Uname: "root", Gname: "root", Format: tar.FormatUSTAR}
+			header := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: size, Mode: int64(e.mode), ModTime: date, Uname: "root",
+				Gname: "root", Format: tar.FormatUSTAR}
 			if err := archive.WriteHeader(header); err != nil {
 				return err
 			}

@@ -52,7 +52,8 @@ func (r *release) build(ctx context.Context, t target) (binary, error) {
 		"-X", info + "commit=" + r.source.commit,
 		"-X", info + "date=" + r.source.date.Format(time.RFC3339),
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(!r.source.snapshot), "-ldflags", strings.Join(linker, " "), "-o", b.path, "./cmd/punctual")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(!r.source.snapshot), "-ldflags",
+		strings.Join(linker, " "), "-o", b.path, "./cmd/punctual")
 	cmd.Dir, cmd.Stderr = r.root, os.Stderr
 	// The environment decides nothing about the bytes.
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0",

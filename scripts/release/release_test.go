@@ -34,11 +34,13 @@ func tagged(t *testing.T) string {
 	if full {
 		git(t, repository, "clone", "--quiet", "--no-tags", ".", dir)
 	} else {
-		for _, path := range []string{"LICENSE", "README.md", "CHANGELOG.md", "deploy/debian", "deploy/systemd", "deploy/container", "tools"} {
+		for _, path := range []string{"LICENSE", "README.md", "CHANGELOG.md", "deploy/debian", "deploy/systemd", "deploy/container",
+			"tools"} {
 			copyTree(t, filepath.Join(repository, path), filepath.Join(dir, path))
 		}
 		put(t, dir, "go.mod", "module github.com/punctual-dev/punctual\n\ngo 1.26.0\n\ntoolchain "+runtime.Version()+"\n")
-		put(t, dir, "internal/buildinfo/buildinfo.go", "package buildinfo\n\nvar version, commit, date string\n\nfunc Text() string { return version + \" \" + commit + \" \" + date }\n")
+		put(t, dir, "internal/buildinfo/buildinfo.go",
+			"package buildinfo\n\nvar version, commit, date string\n\nfunc Text() string { return version + \" \" + commit + \" \" + date }\n")
 		put(t, dir, "cmd/punctual/main.go", "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/punctual-dev/punctual/internal/buildinfo\"\n)\n\nfunc main() { fmt.Println(\"punctual\", buildinfo.Text()) }\n")
 		git(t, dir, "init", "--quiet")
 		git(t, dir, "add", ".")
@@ -50,7 +52,8 @@ func tagged(t *testing.T) string {
 
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "tag.gpgsign=false", "-c", "commit.gpgsign=false", "-C", dir}, args...)...)
+	cmd := exec.Command("git", append([]string{"-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "tag.gpgsign=false", "-c",
+		"commit.gpgsign=false", "-C", dir}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_COMMITTER_DATE=2026-11-22T10:00:00Z", "GIT_AUTHOR_DATE=2026-11-22T10:00:00Z")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -147,7 +150,8 @@ func inspect(t *testing.T, out, commit string) {
 		t.Errorf("the archive has %v", got)
 	}
 	context := untar(t, filepath.Join(out, "punctual_1.2.3-rc.1_container.tar.gz"))
-	if got := names(context); !slices.Equal(got, []string{"Dockerfile", "LICENSE", "data/", "linux/amd64/punctual", "linux/arm64/punctual"}) {
+	if got := names(context); !slices.Equal(got, []string{"Dockerfile", "LICENSE", "data/", "linux/amd64/punctual",
+		"linux/arm64/punctual"}) {
 		t.Errorf("the build context has %v", got)
 	}
 	zipped, err := zip.OpenReader(filepath.Join(out, "punctual_1.2.3-rc.1_windows_amd64.zip"))
@@ -166,7 +170,8 @@ func inspect(t *testing.T, out, commit string) {
 		t.Fatal(err)
 	}
 	text, err := exec.Command(program, "version").Output()
-	if err != nil || !strings.HasPrefix(string(text), "punctual v1.2.3-rc.1") || !full && !strings.Contains(string(text), commit+" 2026-11-22T10:00:00Z") {
+	if err != nil || !strings.HasPrefix(string(text), "punctual v1.2.3-rc.1") || !full &&
+		!strings.Contains(string(text), commit+" 2026-11-22T10:00:00Z") {
 		t.Errorf("punctual version says %q, %v", text, err)
 	}
 	install(t, filepath.Join(out, "punctual_1.2.3~rc.1_amd64.deb"))
@@ -184,7 +189,8 @@ func install(t *testing.T, deb string) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for path, mode := range map[string]os.FileMode{
-		"usr/bin/punctual": 0o755, "lib/systemd/system/punctual.service": 0o644, "etc/punctual/punctual.env": 0o640, "usr/share/doc/punctual/copyright": 0o644,
+		"usr/bin/punctual": 0o755, "lib/systemd/system/punctual.service": 0o644, "etc/punctual/punctual.env": 0o640,
+		"usr/share/doc/punctual/copyright": 0o644,
 	} {
 		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v, want mode %v", path, info, err, mode)
@@ -199,7 +205,8 @@ func install(t *testing.T, deb string) {
 		t.Errorf("configuration files are %q, %v", conffiles, err)
 	}
 	fields, err := exec.Command("dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Depends").Output()
-	if want := "Package: punctual\nVersion: 1.2.3~rc.1\nArchitecture: amd64\nDepends: adduser, ca-certificates\n"; err != nil || string(fields) != want {
+	if want := "Package: punctual\nVersion: 1.2.3~rc.1\nArchitecture: amd64\nDepends: adduser, ca-certificates\n"; err != nil ||
+		string(fields) != want {
 		t.Errorf("the package describes itself as %q, %v", fields, err)
 	}
 	// The scripts are shell that at least parses, and do nothing where systemd does not run.
@@ -263,7 +270,8 @@ func TestDescribe_WantsATagAndNoChanges(t *testing.T) {
 		t.Errorf("a snapshot: %+v, %v", s, err)
 	}
 	git(t, dir, "tag", "v1.2.3")
-	if s, err := describe(context.Background(), dir, false); err != nil || s.version != "v1.2.3" || !s.date.Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
+	if s, err := describe(context.Background(), dir, false); err != nil || s.version != "v1.2.3" ||
+		!s.date.Equal(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)) {
 		t.Errorf("with a tag: %+v, %v", s, err)
 	}
 	put(t, dir, "new.txt", "")

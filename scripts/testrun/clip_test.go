@@ -17,7 +17,8 @@ func TestClip_IsBounded(t *testing.T) {
 		t.Errorf("%d bytes are kept", size)
 	}
 	text := c.text()
-	if !strings.HasPrefix(text, "the beginning\n") || !strings.HasSuffix(text, "the end\n") || !strings.Contains(text, "bytes are left out") {
+	if !strings.HasPrefix(text, "the beginning\n") || !strings.HasSuffix(text, "the end\n") ||
+		!strings.Contains(text, "bytes are left out") {
 		t.Error("the beginning or the end is missing")
 	}
 }
@@ -43,7 +44,8 @@ func TestClip_ShowsTheGoroutinesOfTheRepository(t *testing.T) {
 		c.add(fmt.Sprintf("goroutine %d [IO wait]:\nnet/http.(*conn).serve()\n\t/go/net/http/server.go:1\n\n", i+10))
 	}
 	c.add("goroutine 6 [select]:\n" + module + "/x.Serve()\n\t/src/x.go:7\n\n")
-	c.add("goroutine 7 gp=0x2 m=nil [select, 5 minutes]:\nruntime.gopark()\n\t/go/proc.go:1 fp=0x1 sp=0x2 pc=0x3\n" + module + "/x.TestHangs()\n\t/src/x_test.go:7 fp=0x1 sp=0x2 pc=0x3\n\n")
+	c.add("goroutine 7 gp=0x2 m=nil [select, 5 minutes]:\nruntime.gopark()\n\t/go/proc.go:1 fp=0x1 sp=0x2 pc=0x3\n" + module +
+		"/x.TestHangs()\n\t/src/x_test.go:7 fp=0x1 sp=0x2 pc=0x3\n\n")
 	c.add("rax    0xca\nrip    0x4ce721\n")
 	lines := c.lines(60)
 	text := strings.Join(lines, "\n")

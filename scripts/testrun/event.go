@@ -131,7 +131,8 @@ func (r *run) take(e event, prefix string, now time.Time) {
 		p = nil
 	}
 	if p == nil {
-		p = &pkg{name: e.Package, prefix: prefix, before: before, started: now, running: map[string]*test{}, parents: map[string]bool{}, broken: map[string]bool{}, seeds: map[string]string{}}
+		p = &pkg{name: e.Package, prefix: prefix, before: before, started: now, running: map[string]*test{}, parents: map[string]bool{},
+			broken: map[string]bool{}, seeds: map[string]string{}}
 		r.packages[e.Package] = p
 	}
 	p.last = now
@@ -184,7 +185,8 @@ func (r *run) end(p *pkg, e event, now time.Time) {
 	}
 	line := p.result
 	if line == "" {
-		line = map[string]string{"fail": "FAIL", "pass": "ok  ", "skip": "skip"}[e.Action] + fmt.Sprintf("\t%s\t%.3fs", p.name, p.elapsed.Seconds())
+		line = map[string]string{"fail": "FAIL", "pass": "ok  ", "skip": "skip"}[e.Action] +
+			fmt.Sprintf("\t%s\t%.3fs", p.name, p.elapsed.Seconds())
 	}
 	if known && !p.cached {
 		line += fmt.Sprintf("\tcpu %.1fs", cpu.Seconds())

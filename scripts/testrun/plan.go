@@ -154,10 +154,12 @@ func everything(packages, args []string) []stage {
 			args: one, packages: only(rest, crowds), prefix: repeatPlain, program: true,
 			beside: []stage{
 				{args: one, packages: without(only(rest, bare), crowds), prefix: repeatPlain, program: true},
-				{args: two, packages: without(rest, slices.Concat(bare, crowds)), env: []string{storesParallel}, prefix: repeat, program: true},
+				{args: two, packages: without(rest, slices.Concat(bare, crowds)), env: []string{storesParallel}, prefix: repeat,
+					program: true},
 			},
 		},
-		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial}, prefix: repeatPlain},
+		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial},
+			prefix: repeatPlain},
 		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},
 	}
 }

@@ -40,7 +40,8 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"test/nodes test/e2e", "beside internal/job test/sim", "beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+	want := []string{"test/nodes test/e2e", "beside internal/job test/sim",
+		"beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
 		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)

@@ -138,7 +138,8 @@ func TestGoTests_FailingTestStopsWhatFollows(t *testing.T) {
 	if status := g.carryOut(stages, nil); status != 1 {
 		t.Errorf("the status is %d:\n%s", status, out)
 	}
-	wantAll(t, out.String(), "it is wrong", "scripts/test -run '^TestFails$' ./p -count=1", "not run, because of what failed before: "+module+"/later")
+	wantAll(t, out.String(), "it is wrong", "scripts/test -run '^TestFails$' ./p -count=1",
+		"not run, because of what failed before: "+module+"/later")
 	wantLastLine(t, out.String(), "0 passed, 1 failed")
 }
 

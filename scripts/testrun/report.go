@@ -46,7 +46,8 @@ func (r *run) fail(f failure) {
 	r.printf("%s%s    to repeat it: %s\n", indent(bounded(f.with, 20)), indent(f.output.lines(linesAtOnce)), f.command)
 	if r.log != nil {
 		// The log is a help; the run does not depend on it.
-		_, _ = fmt.Fprintf(r.log, "--- FAIL: %s\n%s\n%s\n", f.name(), strings.Join(append([]string{f.title}, f.with...), "\n"), f.output.text())
+		_, _ = fmt.Fprintf(r.log, "--- FAIL: %s\n%s\n%s\n", f.name(), strings.Join(append([]string{f.title}, f.with...), "\n"),
+			f.output.text())
 	}
 	summary := &clip{} // the rest is not needed any more
 	summary.add(strings.Join(f.output.lines(linesAtEnd), "\n"))

@@ -66,7 +66,8 @@ func TestRun_LastScreenIsShortHoweverMuchIsPrinted(t *testing.T) {
 		name := fmt.Sprintf("Test%d", i)
 		r.take(event{Action: "run", Package: module + "/x", Test: name}, "scripts/test", time.Now())
 		for line := range 100 {
-			r.take(event{Action: "output", Package: module + "/x", Test: name, Output: fmt.Sprintf("    x_test.go:1: line %d\n", line)}, "scripts/test", time.Now())
+			r.take(event{Action: "output", Package: module + "/x", Test: name, Output: fmt.Sprintf("    x_test.go:1: line %d\n", line)},
+				"scripts/test", time.Now())
 		}
 		r.take(event{Action: "fail", Package: module + "/x", Test: name}, "scripts/test", time.Now())
 	}

@@ -89,8 +89,10 @@ func TestControl_InEveryLook(t *testing.T) {
 func TestControl_Filters(t *testing.T) {
 	t.Parallel()
 	_, p := withControl(t)
-	p.Go("/jobs").ClickOn("Filters").Fill("#f-tag", "import, eu").Press(kb.Enter).At("/jobs?tag=import&tag=eu").See("Import 1").NotSee("Import 2").Check()
-	p.ClickOn("tag").At("/jobs?tag=eu").ClickOn("Import 1").See("Tags").ClickOn("import").At("/jobs?tag=import").See("Import 1", "Import 2").NotSee("Import 3")
+	p.Go("/jobs").ClickOn("Filters").Fill("#f-tag",
+		"import, eu").Press(kb.Enter).At("/jobs?tag=import&tag=eu").See("Import 1").NotSee("Import 2").Check()
+	p.ClickOn("tag").At("/jobs?tag=eu").ClickOn("Import 1").See("Tags").ClickOn("import").At("/jobs?tag=import").See("Import 1",
+		"Import 2").NotSee("Import 3")
 	if got := p.Value(`document.querySelector(".tabs .count").textContent`); got != "2" {
 		t.Errorf("%s jobs are counted as available", got)
 	}
@@ -114,7 +116,8 @@ func TestControl_CredentialsAreRevealedByAClick(t *testing.T) {
 func TestControl_EditAJobWithoutScripts(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
-	p.Go("/jobs/1").Script(false).ClickOn("Edit").At("/jobs/1/edit").Fill("#f-name", "Renamed").ClickOn("Review changes").See("Your changes", "Import 1", "Renamed")
+	p.Go("/jobs/1").Script(false).ClickOn("Edit").At("/jobs/1/edit").Fill("#f-name",
+		"Renamed").ClickOn("Review changes").See("Your changes", "Import 1", "Renamed")
 	// Somebody else changes it before it is saved.
 	w.client.Do("PATCH", "/api/jobs/1", `{"timeout":25}`).Want(200)
 	p.Expect(412).ClickOn("Save changes").See("It has been changed since", "Timeout", "25").Script(true).Check().Script(false)
@@ -142,7 +145,8 @@ func TestControl_Secrets(t *testing.T) {
 	t.Parallel()
 	_, p := withControl(t)
 	p.Go("/settings").ClickOn("Secrets").At("/secrets").See("No secrets yet")
-	p.Fill("#f-name", "github").Fill("#f-hosts", "api.github.com").Fill("#f-value", "hunter2hunter2").Press(kb.Enter).See("The secret has been stored", "api.github.com").Check()
+	p.Fill("#f-name", "github").Fill("#f-hosts", "api.github.com").Fill("#f-value",
+		"hunter2hunter2").Press(kb.Enter).See("The secret has been stored", "api.github.com").Check()
 	p.Click(`input[value="oauth2"]`).See("Token URL").NotSee("You won't see it again")
 	p.ClickOn("New value").At("/secrets?name=github").Fill("#f-value", "other").Press(kb.Enter).See("The secret has the new value")
 	p.ClickOn("Delete").See("refused while").Check().ClickOn("Delete secret").See("The secret has been deleted", "No secrets yet")
@@ -152,8 +156,10 @@ func TestControl_Alerts(t *testing.T) {
 	t.Parallel()
 	w, p := withControl(t)
 	p.Go("/settings").ClickOn("Alerts").At("/alerts").See("No alerts yet")
-	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook", w.target.URL).ClickOn("Save alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
+	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook",
+		w.target.URL).ClickOn("Save alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
 	p.ClickOn("Test").See("Test of billing", "200").Check()
-	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save alert").See("Correct the marked fields", "Webhooks").Check()
+	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save alert").See("Correct the marked fields",
+		"Webhooks").Check()
 	p.ClickOn("Delete").ClickOn("Delete alert").See("The alert has been deleted", "No alerts yet")
 }

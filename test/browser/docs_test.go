@@ -33,5 +33,6 @@ func TestDocs_CanBeReadAndSearched(t *testing.T) {
 func TestDocs_AreCompleteWithoutScripts(t *testing.T) {
 	t.Parallel()
 	p := Open(t, harness.Start(t), Looks[0]).Script(false)
-	p.Go("/docs/guides/quickstart").See("Command line", "Self-hosting").ClickOn("Concepts").At("/docs/guides/concepts").See("Idempotency keys")
+	p.Go("/docs/guides/quickstart").See("Command line",
+		"Self-hosting").ClickOn("Concepts").At("/docs/guides/concepts").See("Idempotency keys")
 }

@@ -98,7 +98,8 @@ func TestJob_UpdatesKeepFormsAndFocus(t *testing.T) {
 func TestJob_CopiesCompleteTexts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	n := w.create(`{"method":"post","url":"https://example.com/large","schedule_in":3600,"body":{"text":%q}}`, strings.Repeat("0123456789", 3000))
+	n := w.create(`{"method":"post","url":"https://example.com/large","schedule_in":3600,"body":{"text":%q}}`,
+		strings.Repeat("0123456789", 3000))
 	p := Open(t, w.Service, Wide).Go(w.job(n)).See("not shown.")
 	p.Is(`(Object.defineProperty(navigator, "clipboard", {value: {writeText: (t) => { window.copied = t; return Promise.resolve(); }}, configurable: true}), true)`)
 	p.ClickOn("As a curl command").Click(`button[data-copy-from="request-curl"]`)

@@ -43,7 +43,8 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look).Go("/public").See("5 schedules failing").Check()
 			rows := strings.Split(p.Value(`[...document.querySelectorAll(".triage-rows > li")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
-			if title := p.Value(`document.querySelector("#triage-title").innerText`); !regexp.MustCompile(`^\s*5 schedules failing · oldest since \d\d:\d\d UTC\s*$`).MatchString(title) {
+			if title := p.Value(`document.querySelector("#triage-title").innerText`); !regexp.MustCompile(
+				`^\s*5 schedules failing · oldest since \d\d:\d\d UTC\s*$`).MatchString(title) {
 				t.Errorf("the title is %q", title)
 			}
 			for i, row := range rows {
@@ -67,7 +68,8 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 				t.Error("what to press is not on the first screen")
 			}
 			p.Click(".triage-facts a").At("/public/jobs/*").See("Failed", "Broken").Go("/public")
-			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing", "Last run failed at").NotSee("Schedule 001").Check()
+			p.ClickOn("View failing schedules").At("/public/schedules?health=failing").See("Broken 007", "Failing",
+				"Last run failed at").NotSee("Schedule 001").Check()
 			p.ClickOn("All").At("/public/schedules").See("Broken 087", "Schedule 099").Check()
 			if first := p.Value(`[...document.querySelectorAll("tbody tr")].slice(0, 5).map((e) => e.innerText.includes("Failing")).join()`); first != "true,true,true,true,true" {
 				t.Errorf("the list does not begin with what fails: %s", first)
@@ -83,7 +85,8 @@ func TestOverview_ForgetsWhatRecovered(t *testing.T) {
 	t.Parallel()
 	w := &world{Service: harness.Start(t), target: harness.NewTarget(t)}
 	w.client = w.Public(t)
-	route := w.target.Route(t).Respond(harness.JSONReply(`{}`)).RespondOnce(harness.Reply(503, "text/plain", "no"), harness.Reply(503, "text/plain", "no"))
+	route := w.target.Route(t).Respond(harness.JSONReply(`{}`)).RespondOnce(harness.Reply(503, "text/plain", "no"),
+		harness.Reply(503, "text/plain", "no"))
 	id := w.schedule(`{"url":%q,"name":"Flaky","repeat_every":[1,"day"],"retries":0}`, route.URL)
 	await := func(state string, n int) {
 		if !harness.Within(soon, func() bool { return len(w.client.Get("/api/jobs?state="+state).Want(200).Data().Items()) == n }) {
@@ -95,7 +98,8 @@ func TestOverview_ForgetsWhatRecovered(t *testing.T) {
 	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
 	await("discarded", 2)
 	p.Go("/public").Script(true).See("1 schedule failing", "HTTP 503", "2 in a row").Script(false)
-	p.ClickOn("Acknowledge").At("/public?done=acknowledged").Script(true).See("No schedule is failing", "1 muted schedule").Check().Script(false)
+	p.ClickOn("Acknowledge").At("/public?done=acknowledged").Script(true).See("No schedule is failing",
+		"1 muted schedule").Check().Script(false)
 	p.Click("#triage-muted > summary").ClickOn("Unmute").At("/public?done=unmuted").Script(true).See("1 schedule failing").Script(false)
 	w.client.Post("/api/schedules/"+id+"/run", nil).Want(200)
 	await("completed", 1)
@@ -108,7 +112,8 @@ func TestOverview_AnyNameFits(t *testing.T) {
 	t.Parallel()
 	w := &world{Service: harness.Start(t)}
 	w.client = w.Public(t)
-	w.create(`{"url":"https://127.0.0.1:1/closed","name":%q,"repeat_every":[1,"day"],"retries":0}`, strings.Repeat("Donaudampfschifffahrt", 10))
+	w.create(`{"url":"https://127.0.0.1:1/closed","name":%q,"repeat_every":[1,"day"],"retries":0}`,
+		strings.Repeat("Donaudampfschifffahrt", 10))
 	w.create(`{"url":"https://127.0.0.1:1/closed","name":"\u202e%s","repeat_every":[1,"day"],"retries":0}`, "backwards")
 	if !harness.Within(soon, func() bool { return len(w.client.Get("/api/jobs?state=discarded").Want(200).Data().Items()) == 2 }) {
 		t.Fatalf("two runs have not failed within %s", soon)

@@ -34,7 +34,8 @@ func newWorld(t *testing.T) *world {
 	broken := target.Route(t).Respond(harness.Reply(404, "text/plain", "no such page"))
 	w.done = w.create(`{"method":"post","url":%q,"name":"Welcome mail","body":{"to":"alex@example.com","lang":"en"},"headers":{"X-Team":"billing"}}`, ok.URL)
 	w.failed = w.create(`{"url":%q,"name":"Nightly report","retries":0,"callback_url":%q}`, broken.URL, ok.URL)
-	w.waiting = w.create(`{"method":"put","url":%q,"schedule_in":[3,"days"],"description":"Somebody wrote\nwhat this is for."}`, target.URL+longURL)
+	w.waiting = w.create(`{"method":"put","url":%q,"schedule_in":[3,"days"],"description":"Somebody wrote\nwhat this is for."}`,
+		target.URL+longURL)
 	w.far = w.create(`{"url":%q,"cron":"0 9 * * 1-5","timezone":"Europe/Berlin","name":"Weekday mornings"}`, ok.URL)
 	for _, n := range []int64{w.done, w.failed} {
 		if !harness.Within(soon, func() bool {
@@ -91,7 +92,8 @@ func TestJobs_SearchAndTabs(t *testing.T) {
 	p.Go("/public/jobs").Fill("#q", "nightly").Press(kb.Enter).At("/public/jobs?q=nightly").See("Nightly report").NotSee("Welcome mail")
 	p.ClickOn("Failed").See("Nightly report")
 	p.ClickOn("Completed").At("/public/jobs?q=nightly&state=completed").See("No job matches")
-	p.ClickOn("Clear").At("/public/jobs").Fill("#q", fmt.Sprint(w.waiting)).Press(kb.Enter).At(fmt.Sprintf("/public/jobs?q=%d", w.waiting)).See("Job 3")
+	p.ClickOn("Clear").At("/public/jobs").Fill("#q",
+		fmt.Sprint(w.waiting)).Press(kb.Enter).At(fmt.Sprintf("/public/jobs?q=%d", w.waiting)).See("Job 3")
 }
 
 func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
@@ -102,7 +104,8 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 	p.Go("/public/jobs/new").Fill("#f-url", url).Fill("#f-body", `{"hello":`)
 	p.See("Not JSON yet")
 	p.Fill("#f-body", `{"hello":"world"}`)
-	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron": "0 9 * * 1-5"`, `"timezone": "Europe/Berlin"`)
+	p.Fill("#f-when", "every weekday at 9:00").See("Every weekday at 09:00, Europe/Berlin", "09:00:00 CE").See(`"cron": "0 9 * * 1-5"`,
+		`"timezone": "Europe/Berlin"`)
 	p.Fill("#f-when", "every wednesdayish").See("is not understood")
 	p.Fill("#f-when", "in 2 days").See("in 1 d 23 h", `"schedule_in": [2, "days"]`).Check()
 	p.ClickOn("Create job").At("/public/jobs/*").See("The job has been created", "Scheduled", "in 1 d 23 h").Check()
@@ -154,7 +157,8 @@ func TestJobs_CancelOneAndSeveral(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := Open(t, w.Service, Phone)
-	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Cancel job").See("The job has been cancelled", "Cancelled")
+	p.Go(w.job(w.waiting)).ClickOn("Cancel").See("Its request will not be sent").Check().ClickOn("Cancel job").See(
+		"The job has been cancelled", "Cancelled")
 	a, b := w.create(`{"url":"https://example.com/a","schedule_in":3000}`), w.create(`{"url":"https://example.com/b","schedule_in":3000}`)
 	p.Go("/public/jobs").Click(fmt.Sprintf("#pick-%d", a)).Click(fmt.Sprintf("#pick-%d", b))
 	p.ClickOn("Cancel selected").See("Cancel 2 jobs?").Check().ClickOn("Cancel jobs").See("2 jobs have been cancelled")

@@ -12,7 +12,8 @@ func TestKeys_LeadToPages(t *testing.T) {
 	p := Open(t, w.Service, Wide)
 	p.Go("/public").Press("g", "j").At("/public/jobs").See("Welcome mail")
 	p.Press("/").Wait(`document.activeElement.id === "q"`).Press("c", "?").Wait(`document.getElementById("q").value.endsWith("c?")`)
-	p.Wait(`(document.activeElement.blur(), true)`).Press("?").See("Keyboard shortcuts", "Switch shortcuts off").Wait(`document.getElementById("keys").open`).Check()
+	p.Wait(`(document.activeElement.blur(), true)`).Press("?").See("Keyboard shortcuts",
+		"Switch shortcuts off").Wait(`document.getElementById("keys").open`).Check()
 	p.Press(kb.Escape).Wait(`!document.getElementById("keys").open`).Press("c").At("/public/jobs/new")
 	p.Go("/public").Press("g", "l").At("/public/attempts")
 	p.Click("#keys-open").Click("#keys-off").ClickOn("Close").Wait(`!document.getElementById("keys").open`)

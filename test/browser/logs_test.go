@@ -19,8 +19,10 @@ func TestLogs_InEveryLook(t *testing.T) {
 			p.Go("/public/logs").See("Visible to everyone", "New logs appear at the top.", "worker.http.response").Check()
 			p.Go("/public/logs?schedule="+often+"&follow=off").See("Sync the inbox", "Follow live").Check()
 			p.Go("/public/logs?event=worker.webhook.failed").See("No log matches").Check()
-			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's integer id or UUID", "From, in UTC").Check()
-			p.Go(fmt.Sprintf("/public/logs?job=%d", w.failed)).See("404").ClickOn("worker.http.response").See("no such page", "Log of job").Check()
+			p.Expect(422).Go("/public/logs?job=nonsense&since=whenever").See("Job must be a job's integer id or UUID",
+				"From, in UTC").Check()
+			p.Go(fmt.Sprintf("/public/logs?job=%d", w.failed)).See("404").ClickOn("worker.http.response").See("no such page",
+				"Log of job").Check()
 		})
 	}
 }
@@ -35,7 +37,8 @@ func TestLogs_Filter(t *testing.T) {
 		if n := p.Value(`document.querySelectorAll("tbody tr").length`); n != "2" {
 			t.Errorf("%s lines are shown, want 2", n)
 		}
-		if to := p.Value(`document.querySelector("a[download]").getAttribute("href")`); to != fmt.Sprintf("/public/logs/export?event=&job=%d&last=&schedule=&since=&until=", w.failed) {
+		if to := p.Value(`document.querySelector("a[download]").getAttribute("href")`); to != fmt.Sprintf(
+			"/public/logs/export?event=&job=%d&last=&schedule=&since=&until=", w.failed) {
 			t.Errorf("the export leads to %s", to)
 		}
 		p.ClickOn("Clear").At("/public/logs").See("New logs appear at the top.", "worker.http.request").Close()
@@ -65,10 +68,12 @@ func TestOverview_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public").See("Visible to everyone", "Attempts", "Success rate", "Lateness", "Attempt duration", "in the last day", "500").Check()
+			p.Go("/public").See("Visible to everyone", "Attempts", "Success rate", "Lateness", "Attempt duration", "in the last day",
+				"500").Check()
 			p.Wait(`document.getElementById("ribbon-summary").textContent.includes("Last hour")`) // a new account fits into it
 			p.ClickOn("Day").At("/public?span=24h").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 24 hours")`)
-			p.ClickOn("Hour").At("/public?span=1h").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last hour")`).Check()
+			p.ClickOn("Hour").At("/public?span=1h").Wait(
+				`document.getElementById("ribbon-summary").textContent.includes("Last hour")`).Check()
 		})
 	}
 }

@@ -30,7 +30,8 @@ func TestOverview_RunsLeadToTheirJobs(t *testing.T) {
 			p := Open(t, w.Service, look)
 			p.Go("/public").See("1 schedule failing", "Weekday mornings").Check()
 			const last = `.grid-rows [data-runs] a:last-child`
-			if label := p.Value(`document.querySelector("` + last + `").getAttribute("aria-label")`); !strings.HasPrefix(label, "Failed ") || !strings.HasSuffix(label, " UTC, HTTP 500") {
+			if label := p.Value(`document.querySelector("` + last + `").getAttribute("aria-label")`); !strings.HasPrefix(label,
+				"Failed ") || !strings.HasSuffix(label, " UTC, HTTP 500") {
 				t.Errorf("the failed run is labelled %q", label)
 			}
 			p.Script(false).Go("/public").Click(last).At("/public/jobs/*").Script(true).See("Broken", "Failed").Check()
@@ -56,7 +57,8 @@ func TestOverview_RibbonShowsValuesAndLeadsToFailures(t *testing.T) {
 			p.Is(at("ribbon", "down", 0.5, "move", 0.75))
 			p.See("Release to zoom").Is(at("ribbon", "up", 0.75))
 			p.At("/public?from=*").See("UTC").Wait(`document.getElementById("ribbon-summary").textContent.includes("Selected time")`).Check()
-			p.ClickOn("7 days").At("/public?span=7d").Wait(`document.getElementById("ribbon-summary").textContent.includes("Last 7 days")`).Check()
+			p.ClickOn("7 days").At("/public?span=7d").Wait(
+				`document.getElementById("ribbon-summary").textContent.includes("Last 7 days")`).Check()
 		})
 	}
 }
@@ -90,8 +92,10 @@ func TestOverview_RibbonAsATableWithoutScripts(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look).Script(false)
-			p.Go("/public?span=24h").ClickOn("Show as a table").At("/public?span=24h&view=table").Script(true).See("Two hours on").NotSee("Tomorrow").Check().Script(false)
-			p.Click(".value-rows td a").At("/public/attempts?outcome=failed&since=*").Script(true).See("Nightly report").NotSee("Welcome mail")
+			p.Go("/public?span=24h").ClickOn("Show as a table").At("/public?span=24h&view=table").Script(true).See("Two hours on").NotSee(
+				"Tomorrow").Check().Script(false)
+			p.Click(".value-rows td a").At("/public/attempts?outcome=failed&since=*").Script(true).See("Nightly report").NotSee(
+				"Welcome mail")
 		})
 	}
 }

@@ -83,9 +83,11 @@ func Open(t testing.TB, s *harness.Service, look Look) *Page {
 	if look.Phone {
 		options = append(options, chromedp.EmulateMobile, chromedp.EmulateTouch)
 	}
-	p.run("preparing the tab", chromedp.EmulateViewport(look.Width, look.Height, options...), command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}},
-	}), command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"}))
+	p.run("preparing the tab", chromedp.EmulateViewport(look.Width, look.Height, options...),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+				{Name: "prefers-reduced-motion", Value: "reduce"}},
+		}), command(emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Europe/Berlin"}))
 	return p
 }
 
@@ -242,7 +244,8 @@ func (p *Page) ClickOn(text string) *Page {
 // in the place of what was found.
 func (p *Page) click(what, find string) {
 	p.t.Helper()
-	p.until("clicking "+what, `(() => { const e = `+find+`; if (!e) return false; e.scrollIntoView({block: "center"}); e.focus(); e.click(); return true; })()`)
+	p.until("clicking "+what, `(() => { const e = `+find+
+		`; if (!e) return false; e.scrollIntoView({block: "center"}); e.focus(); e.click(); return true; })()`)
 }
 
 // Fill puts a text into a field, in place of what it has.
@@ -311,7 +314,8 @@ func (p *Page) Value(expression string) string {
 // Shot returns a picture of what is in view, as WebP.
 func (p *Page) Shot(quality int64) []byte {
 	p.t.Helper()
-	result, err := chromedp.Call(p.ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+	result, err := chromedp.Call(p.ctx, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
 	if err != nil || len(result.Data) == 0 {
 		p.broken("taking a picture", err)
 	}

@@ -25,8 +25,10 @@ func TestPalette_ByKeyboard(t *testing.T) {
 	t.Parallel()
 	_, p := withControl(t)
 	p.Go("/settings").pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).paletteShows("New job").Check()
-	p.Press(kb.ArrowDown).paletteShows("New schedule").Press(kb.ArrowUp).Press(kb.ArrowUp).paletteShows("Guides").Press(kb.ArrowDown).paletteShows("New job")
-	p.Press("i", "m", "p", "o", "r", "t", " ", "2").See("Import 2").paletteShows("Import 2").Check().Press(kb.Enter).At("/jobs/2").See("Import 2")
+	p.Press(kb.ArrowDown).paletteShows("New schedule").Press(kb.ArrowUp).Press(kb.ArrowUp).paletteShows("Guides").Press(
+		kb.ArrowDown).paletteShows("New job")
+	p.Press("i", "m", "p", "o", "r", "t", " ", "2").See("Import 2").paletteShows("Import 2").Check().Press(kb.Enter).At("/jobs/2").See(
+		"Import 2")
 	// Chromium would type the letter into the field.
 	p.Is(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "k", metaKey: true, bubbles: true}))`)
 	p.Wait(`document.activeElement.id === "palette-text"`).Press("n", "i", "g", "h", "t", "l", "y").paletteShows("Nightly report")
@@ -34,8 +36,11 @@ func TestPalette_ByKeyboard(t *testing.T) {
 	// Enter applies to what was typed, even before the results are there.
 	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("d", "a", "r", "k", kb.Enter)
 	p.Wait(`document.documentElement.dataset.theme === "dark"`).At("/jobs/2").Check()
-	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("z", "z", "z").Wait(`document.getElementById("palette-status").textContent === "No results"`).paletteShows("Search all jobs for “zzz”").Press(kb.Enter).At("/jobs?q=zzz")
-	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("s", "i", "g", "n", " ", "o", "u", "t").paletteShows("Sign out").Press(kb.Enter).At("/sign-in*")
+	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("z", "z",
+		"z").Wait(`document.getElementById("palette-status").textContent === "No results"`).paletteShows("Search all jobs for “zzz”").Press(
+		kb.Enter).At("/jobs?q=zzz")
+	p.pressWith(kb.ModifierCtrl, "k").Wait(`document.activeElement.id === "palette-text"`).Press("s", "i", "g", "n", " ", "o", "u",
+		"t").paletteShows("Sign out").Press(kb.Enter).At("/sign-in*")
 }
 
 func TestPalette_InEveryLook(t *testing.T) {
@@ -58,8 +63,10 @@ func TestPalette_InEveryLook(t *testing.T) {
 func TestPalette_WithoutScripts(t *testing.T) {
 	t.Parallel()
 	_, p := withControl(t)
-	p.Go("/jobs").Script(false).Click("#palette-open").At("/find").See("New job", "Audit log").Fill("#find", "nightly").Press(kb.Enter).See("Nightly report")
+	p.Go("/jobs").Script(false).Click("#palette-open").At("/find").See("New job", "Audit log").Fill("#find",
+		"nightly").Press(kb.Enter).See("Nightly report")
 	p.Go("/find").ClickOn("Use the dark theme").Wait(`document.documentElement.dataset.theme === "dark"`).At("/find")
-	p.Go("/jobs").ClickOn("Preferences").At("/preferences").Fill("#f-zone", "Europe/Berlin").ClickOn("Save preferences").See("The preferences are saved", "Times in Europe/Berlin")
+	p.Go("/jobs").ClickOn("Preferences").At("/preferences").Fill("#f-zone",
+		"Europe/Berlin").ClickOn("Save preferences").See("The preferences are saved", "Times in Europe/Berlin")
 	p.ClickOn("Show UTC").See("Times in UTC")
 }

@@ -36,11 +36,13 @@ func TestPeople_InEveryLook(t *testing.T) {
 			if look == Looks[0] { // attempts are counted
 				p.Expect(401).Fill("#f-password", "wrong").ClickOn("Sign in").See("The email or the password is wrong").Check()
 			}
-			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret", "30 days").Check()
+			p.Fill("#f-password", password).ClickOn("Sign in").At("/settings").See("API keys", "first key", "Signing secret",
+				"30 days").Check()
 			p.Fill("#f-name", "of "+look.Name).ClickOn("Create a key").See("Copy your new key now", "of "+look.Name).Check()
 			p.Go("/settings").See("of " + look.Name).NotSee("Copy your new key now")
 			p.Go("/operator").See("Health", "firing", "ann@example.com", "Nobody, now that there is an account").Check()
-			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second", "You can't suspend it").Check()
+			p.Click("tbody tr:nth-child(2) td a").See("Limits of this account", "Any number of calls a second",
+				"You can't suspend it").Check()
 			p.Go("/welcome").See("Your account has a key").Check()
 			p.Go("/punctuality").See("Last hour", "Last week", "p99.9").Check()
 		})
@@ -55,7 +57,8 @@ func TestWelcome_KeyStaysWhenTheJobIsCreated(t *testing.T) {
 	s := harness.Start(t, harness.Flag("allow-http-targets", "true"))
 	p := Open(t, s, Phone).Go("/sign-up").Wait(`document.activeElement.id === "f-setup"`)
 	p.Go("/sign-up?setup=" + s.SetupCode(t)).Wait(`document.activeElement.id === "f-email"`)
-	p.Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").At("/welcome").See("Copy your new key now", "This job sends a POST to this page").NotSee("over plain http")
+	p.Fill("#f-email", "ann@example.com").Fill("#f-password", password).ClickOn("Sign up").At("/welcome").See("Copy your new key now",
+		"This job sends a POST to this page").NotSee("over plain http")
 	const key = `document.getElementById("new-key").textContent`
 	shown := p.Value(key)
 	if !strings.HasPrefix(shown, "sk_") {
@@ -90,7 +93,8 @@ func TestPeople_SecondFactorInEveryLook(t *testing.T) {
 		p.Go("/settings/second-factor").See("Scan this code").Check()
 	}
 	first.Expect(422).Fill("#f-code", "12345").ClickOn("Turn on").See("is not the one that your app should show now").Check()
-	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Turn on").See("Copy these codes now", "10 recovery codes are left").Check()
+	first.Fill("#f-code", harness.Authenticator(t, secret, 0)).ClickOn("Turn on").See("Copy these codes now",
+		"10 recovery codes are left").Check()
 	codes := strings.Fields(first.Value(`document.getElementById("recovery-codes").textContent`))
 	for i, p := range all[1:] {
 		p.Go("/settings").At("/sign-in?to=%2Fsettings") // it was signed out
@@ -110,7 +114,8 @@ func TestPeople_OperatorSuspendsAnAccount(t *testing.T) {
 	p.Go("/operator").ClickOn("bob@example.com").See("None of the jobs of a suspended account run").Check()
 	p.Expect(422).Fill("#f-max-stored", "lots").ClickOn("Save limits").See("must be a size like 100MB").Check()
 	p.Fill("#f-max-stored", "5MB").ClickOn("Save limits").See("The limits have been saved", "of 5 MB").Check()
-	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Suspend account").See("The account is suspended", "spam", "suspended").Check()
+	p.ClickOn("Suspend").Fill("#f-reason", "spam").Check().ClickOn("Suspend account").See("The account is suspended", "spam",
+		"suspended").Check()
 	p.ClickOn("Resume").See("The account is resumed").Check()
 }
 

@@ -12,9 +12,11 @@ func TestQuery_SelectsJobs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, look := range Looks {
-		p := Open(t, w.Service, look).Go("/public/jobs").Click("#q").Press("f", "a").Wait(`!document.getElementById("q-words").hidden`).Check()
+		p := Open(t, w.Service, look).Go("/public/jobs").Click("#q").Press("f",
+			"a").Wait(`!document.getElementById("q-words").hidden`).Check()
 		p.Press(kb.ArrowDown, kb.Enter).Wait(`document.getElementById("q").value === "failed "`)
-		p.Press("n", "a").Wait(`!document.getElementById("q-words").hidden`).Press(kb.ArrowDown, kb.Enter).Wait(`document.getElementById("q").value === "failed name:"`)
+		p.Press("n", "a").Wait(`!document.getElementById("q-words").hidden`).Press(kb.ArrowDown,
+			kb.Enter).Wait(`document.getElementById("q").value === "failed name:"`)
 		p.Press(`"`, "N", "i", "g", "h", "t", "l", "y", " ", "r", "e", "p", "o", "r", "t", `"`, kb.Enter)
 		p.At("/public/jobs?name=Nightly+report&state=discarded").See("Nightly report").NotSee("Welcome mail")
 		p.Wait(`document.getElementById("q").value === 'failed name:"Nightly report"'`).Check()

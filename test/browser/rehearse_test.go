@@ -33,7 +33,8 @@ func TestRehearse_CalendarAndEditPreview(t *testing.T) {
 	for _, look := range []Look{Wide, WideDark, Phone} {
 		p := signIn(Open(t, s, look), "ann@example.com").At("/")
 		p.Go("/schedules").ClickOn("Rehearse").At("/rehearse").See("Rehearse", "Month after").Check()
-		p.Go("/rehearse?month=2027-03&down=2027-03-02T00:00:00Z&for=600").See("March 2027", "nightly-report", "Busiest minutes", "Findings").Check()
+		p.Go("/rehearse?month=2027-03&down=2027-03-02T00:00:00Z&for=600").See("March 2027", "nightly-report", "Busiest minutes",
+			"Findings").Check()
 		shoot(p, "rehearse-"+look.Name)
 		p.Expect(422).Go("/rehearse?month=soon").See("Month must be written as in 2027-03").Check()
 		p.Go("/schedules/"+sync+"/edit").Fill("#f-when", "every weekday at 9:00").ClickOn("Review changes").

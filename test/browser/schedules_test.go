@@ -46,7 +46,8 @@ func TestSchedules_InEveryLook(t *testing.T) {
 		t.Run(look.Name, func(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
-			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin", "Paused").Check()
+			p.Go("/public/schedules").See("Visible to everyone", "Sync the inbox", "every second", "every weekday at 09:00, Europe/Berlin",
+				"Paused").Check()
 			p.Wait(`[...document.querySelectorAll("svg.outcomes")].some((e) => e.getAttribute("aria-label").includes("completed"))`)
 			p.Go("/public/schedules/"+often).See("Every second", "Lateness", "Duration", "Set up by Alex.", "cursor", "sent").Check()
 			p.Wait(`document.getElementById("late-summary").textContent.includes("median")`)
@@ -92,7 +93,8 @@ func TestSchedules_Edit(t *testing.T) {
 	p.Fill("#f-when", "every monday at 8:30").Fill("#f-name", "Monday mornings").Press(kb.Enter)
 	p.See("Your changes", "0 9 * * 1-5", "30 8 * * 1", "Monday mornings").Check()
 	p.ClickOn("Back to form").See("Review changes").ClickOn("Review changes").See("Your changes").ClickOn("Save changes")
-	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").ClickOn("history").See("Revision 2", "public key").Check()
+	p.See("The schedule has been changed", "Every Monday at 08:30, Europe/Berlin", "Monday mornings").ClickOn("history").See("Revision 2",
+		"public key").Check()
 	p.Go(edit).See("Review changes")
 	p.Expect(422).Fill("#f-when", "in 3 hours").Press(kb.Enter).See("Nothing was changed", "When must recur").Check()
 	p.Fill("#f-when", "now and then").Press(kb.Enter).See("When is not understood")
@@ -124,7 +126,8 @@ func TestSchedules_EditState(t *testing.T) {
 	if got := state(); got != `{"page":9}` {
 		t.Errorf("the state is %s", got)
 	}
-	p.ClickOn("Edit or clear").ClickOn("Clear").See("starts with an empty one").Check().ClickOn("Clear state").See("The state has been cleared", "Empty. A run sets it")
+	p.ClickOn("Edit or clear").ClickOn("Clear").See("starts with an empty one").Check().ClickOn("Clear state").See(
+		"The state has been cleared", "Empty. A run sets it")
 	if got := state(); got != `{}` {
 		t.Errorf("the state is %s", got)
 	}

@@ -75,7 +75,8 @@ func atNight(t *testing.T) *harness.Service {
 		busy.RespondOnce(harness.JSONReply(`{}`))
 	}
 	for name, url := range map[string]string{
-		"Invoices": broken.URL, "Trial reminders": busy.URL, "Partner feed": "https://127.0.0.1:1/closed", "Nightly report": fine, "Search index": fine,
+		"Invoices": broken.URL, "Trial reminders": busy.URL, "Partner feed": "https://127.0.0.1:1/closed", "Nightly report": fine,
+		"Search index":   fine,
 		"Exchange rates": fine, "Heartbeat": fine, "Backups": fine, "Newsletter": fine, "Clean up uploads": fine,
 	} {
 		client.Post("/api/jobs", fmt.Sprintf(`{"url":%q,"name":%q,"method":"post","repeat_every":1,"retries":0}`, url, name)).Want(201)

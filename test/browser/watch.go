@@ -52,7 +52,8 @@ func (w *watch) event(event any) {
 	case *runtime.EventExceptionThrown:
 		w.note("exception: %s", describe(e.ExceptionDetails))
 	case *runtime.EventConsoleAPICalled:
-		if e.Type != runtime.ConsoleAPICalledTypeError && e.Type != runtime.ConsoleAPICalledTypeWarning && e.Type != runtime.ConsoleAPICalledTypeAssert {
+		if e.Type != runtime.ConsoleAPICalledTypeError && e.Type != runtime.ConsoleAPICalledTypeWarning &&
+			e.Type != runtime.ConsoleAPICalledTypeAssert {
 			return
 		}
 		var words []string

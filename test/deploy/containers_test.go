@@ -41,7 +41,8 @@ func TestSettings_ExistAndAreAccepted(t *testing.T) {
 // serves it elsewhere.
 func TestMetrics_AreNotPublic(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"compose/compose.yaml", "kubernetes/configuration.yaml", "helm/punctual/templates/configuration.yaml", "fly/fly.toml", "render/render.yaml"} {
+	for _, file := range []string{"compose/compose.yaml", "kubernetes/configuration.yaml", "helm/punctual/templates/configuration.yaml",
+		"fly/fly.toml", "render/render.yaml"} {
 		if !strings.Contains(read(t, file), "PUNCTUAL_METRICS_LISTEN") {
 			t.Errorf("%s leaves /metrics on the public listener", file)
 		}

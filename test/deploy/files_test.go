@@ -32,7 +32,8 @@ func TestUnit_IsHardened(t *testing.T) {
 	if err != nil {
 		t.Skip("systemd-analyze is missing; install Debian's package systemd to rate the unit")
 	}
-	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold=20", filepath.Join(directory, "systemd", "punctual.service")).CombinedOutput()
+	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "--threshold=20",
+		filepath.Join(directory, "systemd", "punctual.service")).CombinedOutput()
 	found := regexp.MustCompile(`Overall exposure level for punctual\.service: (\d+\.\d)`).FindSubmatch(out)
 	if err != nil || found == nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -175,7 +175,8 @@ func TestProxy_ServesTheService(t *testing.T) {
 			t.Fatal(err)
 		}
 		response.Body.Close()
-		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusRequestEntityTooLarge || got != "application/problem+json" {
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusRequestEntityTooLarge ||
+			got != "application/problem+json" {
 			t.Errorf("a body that is a little too large gets %d of type %q, want the service's own problem", response.StatusCode, got)
 		}
 	})

@@ -82,7 +82,8 @@ func startNginx(t testing.TB, p *proxy, nodes []string) {
 	}
 	write(t, filepath.Join(dir, "nginx.conf"), user+"daemon off;\nworker_processes 1;\npid "+dir+"/pid;\nerror_log stderr warn;\n"+
 		"events { worker_connections 512; }\nhttp {\naccess_log off;\n"+temporaries+"include "+dir+"/punctual.conf;\n}\n")
-	p.run(t, exec.Command(program(t, "nginx", "nginx-light"), "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf")), syscall.SIGTERM)
+	p.run(t, exec.Command(program(t, "nginx", "nginx-light"), "-p", dir, "-e", "stderr", "-c", filepath.Join(dir, "nginx.conf")),
+		syscall.SIGTERM)
 }
 
 // startCaddy runs Caddy with deploy/caddy/Caddyfile.

@@ -81,7 +81,8 @@ func complaints(t *testing.T, text string) []string {
 		if job.Permissions != nil {
 			rights = job.Permissions
 		}
-		if slices.Contains(events, "pull_request") && rights != nil && slices.ContainsFunc(slices.Collect(maps.Values(*rights)), func(r string) bool { return r == "write" }) {
+		if slices.Contains(events, "pull_request") && rights != nil && slices.ContainsFunc(slices.Collect(maps.Values(*rights)),
+			func(r string) bool { return r == "write" }) {
 			complain("gives the job " + name + " rights to write, and pull requests run it")
 		}
 		for _, step := range job.Steps {

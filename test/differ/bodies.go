@@ -52,7 +52,8 @@ func (m *maker) request() []string {
 func (m *maker) name() string { return quoted("name", fmt.Sprint("n", m.IntN(3))) }
 
 func (m *maker) headers() string {
-	return choose(m, `"headers":{"x-key":"{{secret.s0}}"}`, `"headers":{"x-key":["{{secret.s1}} {{secret.s0}}","b"]}`, `"headers":{"x-a":"1"}`, `"headers":{"x-b":["1","2"]}`, `"headers":{"x-key":"{{secret.`+choose(m, "s0", "s1", "none")+`}}"}`)
+	return choose(m, `"headers":{"x-key":"{{secret.s0}}"}`, `"headers":{"x-key":["{{secret.s1}} {{secret.s0}}","b"]}`,
+		`"headers":{"x-a":"1"}`, `"headers":{"x-b":["1","2"]}`, `"headers":{"x-key":"{{secret.`+choose(m, "s0", "s1", "none")+`}}"}`)
 }
 
 // retries returns when a failed attempt is tried again: not soon.
@@ -96,7 +97,8 @@ func (m *maker) job() []string {
 	case 1, 2:
 		members = append(members, `"on_conflict":"replace"`)
 	case 3:
-		members = append(without(members, "schedule_in", "scheduled_at"), `"on_conflict":"debounce"`, fmt.Sprintf(`"schedule_in":[%d,"hours"],"max_wait":[%d,"hours"]`, 1+m.IntN(5), 2+m.IntN(8)))
+		members = append(without(members, "schedule_in", "scheduled_at"), `"on_conflict":"debounce"`,
+			fmt.Sprintf(`"schedule_in":[%d,"hours"],"max_wait":[%d,"hours"]`, 1+m.IntN(5), 2+m.IntN(8)))
 	case 4:
 		members = append(members, `"throttle":[1,"day"]`)
 	}
@@ -124,7 +126,8 @@ func without(members []string, names ...string) []string {
 }
 
 func (m *maker) frequency() string {
-	return choose(m, `"repeat_every":[1,"day"]`, `"repeat_every":7200`, `"repeat_every":[3,"hours"]`, `"cron":"0 0 1 1 *"`, `"cron":"30 5 1 JAN *","timezone":"Europe/Berlin"`)
+	return choose(m, `"repeat_every":[1,"day"]`, `"repeat_every":7200`, `"repeat_every":[3,"hours"]`, `"cron":"0 0 1 1 *"`,
+		`"cron":"30 5 1 JAN *","timezone":"Europe/Berlin"`)
 }
 
 // schedule returns the members of a schedule.
@@ -155,13 +158,17 @@ func (m *maker) except() string {
 
 // The fields of patches.
 var (
-	fieldsOfRuns      = []func(*maker) string{(*maker).name, (*maker).first, func(m *maker) string { return quoted("description", fmt.Sprint("e", m.IntN(2))) }}
-	fieldsOfJobs      = append(fieldsOfRuns[:len(fieldsOfRuns):len(fieldsOfRuns)], (*maker).url, (*maker).content, (*maker).tagList, (*maker).limits, (*maker).headers, (*maker).removed)
-	fieldsOfSchedules = append(fieldsOfJobs[:len(fieldsOfJobs):len(fieldsOfJobs)], (*maker).frequency, (*maker).ends, (*maker).maxRuns, (*maker).catchUp, (*maker).except)
+	fieldsOfRuns = []func(*maker) string{(*maker).name, (*maker).first,
+		func(m *maker) string { return quoted("description", fmt.Sprint("e", m.IntN(2))) }}
+	fieldsOfJobs = append(fieldsOfRuns[:len(fieldsOfRuns):len(fieldsOfRuns)], (*maker).url, (*maker).content, (*maker).tagList,
+		(*maker).limits, (*maker).headers, (*maker).removed)
+	fieldsOfSchedules = append(fieldsOfJobs[:len(fieldsOfJobs):len(fieldsOfJobs)], (*maker).frequency, (*maker).ends, (*maker).maxRuns,
+		(*maker).catchUp, (*maker).except)
 )
 
 func (m *maker) removed() string {
-	return choose(m, `"tags":null`, `"limits":null`, `"headers":null`, `"name":null`, `"schedule_in":null`, `"url":null`, `"ends_at":null`, `"max_runs":null`)
+	return choose(m, `"tags":null`, `"limits":null`, `"headers":null`, `"name":null`, `"schedule_in":null`, `"url":null`, `"ends_at":null`,
+		`"max_runs":null`)
 }
 
 // fields returns some members of a patch.
@@ -178,11 +185,13 @@ func (m *maker) fields(of []func(*maker) string) []string {
 
 // limit returns a limit. A rate lets what exceeds it wait for a day.
 func (m *maker) limit() string {
-	return choose(m, `{"parallel":1}`, `{"parallel":3}`, `{"paused":true}`, `{"rate":{"calls":2,"per":[1,"day"]}}`, `{}`, `{"rate":{"calls":5,"per":86400},"parallel":2}`)
+	return choose(m, `{"parallel":1}`, `{"parallel":3}`, `{"paused":true}`, `{"rate":{"calls":2,"per":[1,"day"]}}`, `{}`,
+		`{"rate":{"calls":5,"per":86400},"parallel":2}`)
 }
 
 // filter returns the filter of an operation.
 func (m *maker) filter() string {
-	return choose(m, `"state":"scheduled"`, `"state":"discarded"`, `"tags":["t0"]`, `"tags":["t1","t0"]`, quoted("name", fmt.Sprint("n", m.IntN(3))), `"host":"127.0.0.1"`,
+	return choose(m, `"state":"scheduled"`, `"state":"discarded"`, `"tags":["t0"]`, `"tags":["t1","t0"]`,
+		quoted("name", fmt.Sprint("n", m.IntN(3))), `"host":"127.0.0.1"`,
 		`"error_kind":"status"`, `"state":"completed","tags":["t0"]`, `"since":"2020-01-01T00:00:00Z"`, `"until":"2020-01-01T00:00:00Z"`)
 }

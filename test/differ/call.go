@@ -65,7 +65,8 @@ func (s *side) resolve(text string) string {
 		if parts[1] == "etag" {
 			return found.etag
 		}
-		list := map[string][]string{"job": found.jobs, "record": found.records, "schedule": found.schedules, "operation": found.operations}[parts[1]]
+		list := map[string][]string{"job": found.jobs, "record": found.records, "schedule": found.schedules,
+			"operation": found.operations}[parts[1]]
 		if len(list) == 0 {
 			return noRecord
 		}

@@ -47,7 +47,8 @@ func TestStores_BehaveTheSame(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		t.Fatalf("the stores differ with PUNCTUAL_DIFFER_SEED=%d at call %d:\n%s\n%s", first+n, found.call.number, show(shorter), found.text)
+		t.Fatalf("the stores differ with PUNCTUAL_DIFFER_SEED=%d at call %d:\n%s\n%s", first+n, found.call.number, show(shorter),
+			found.text)
 	}
 }
 

@@ -63,8 +63,10 @@ func (m *maker) one() {
 		add    func(account int)
 	}
 	kinds := []kind{
-		{16, m.create}, {8, m.batch}, {10, m.put}, {9, m.apply}, {4, m.putID}, {10, m.patchJob}, {10, m.patchSchedule}, {5, m.rerun}, {6, m.act},
-		{8, m.actOnSchedule}, {7, m.changeLimit}, {5, m.changeSecret}, {4, m.state}, {5, m.operate}, {4, m.open}, {5, m.cancelMany}, {8, m.hold}, {4, m.changeGroup}, {12, m.readOne},
+		{16, m.create}, {8, m.batch}, {10, m.put}, {9, m.apply}, {4, m.putID}, {10, m.patchJob}, {10, m.patchSchedule}, {5, m.rerun},
+		{6, m.act},
+		{8, m.actOnSchedule}, {7, m.changeLimit}, {5, m.changeSecret}, {4, m.state}, {5, m.operate}, {4, m.open}, {5, m.cancelMany},
+		{8, m.hold}, {4, m.changeGroup}, {12, m.readOne},
 	}
 	total := 0
 	for _, k := range kinds {

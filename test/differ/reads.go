@@ -6,7 +6,8 @@ import (
 )
 
 var (
-	jobOrders      = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state", "job_id"}
+	jobOrders = []string{"inserted_at", "scheduled_at", "attempted_at", "completed_at", "cancelled_at", "discarded_at", "state",
+		"job_id"}
 	scheduleOrders = []string{"inserted_at", "disabled_at", "name"}
 	logOrders      = []string{"inserted_at", "event", "job_id"}
 	states         = []string{"scheduled", "completed", "cancelled", "available", "executing", "retryable", "discarded"}
@@ -22,8 +23,10 @@ func (m *maker) query(account int) string {
 	var parameters []string
 	for range 1 + m.IntN(2) {
 		parameters = append(parameters, choose(m,
-			"state="+choose(m, states...), "tag=t0", "tag=t1", "tag=t0&tag=t1", "host=127.0.0.1", "host=example.com", fmt.Sprint("name=n", m.IntN(3)),
-			"since=2020-01-01T00:00:00Z", "until=2100-01-01T00:00:00Z", "until=2020-01-01T00:00:00Z", "idempotency_key="+m.key(), "schedule_id="+strings.TrimPrefix(m.scheduleRef(account), "key:")))
+			"state="+choose(m, states...), "tag=t0", "tag=t1", "tag=t0&tag=t1", "host=127.0.0.1", "host=example.com",
+			fmt.Sprint("name=n", m.IntN(3)),
+			"since=2020-01-01T00:00:00Z", "until=2100-01-01T00:00:00Z", "until=2020-01-01T00:00:00Z", "idempotency_key="+m.key(),
+			"schedule_id="+strings.TrimPrefix(m.scheduleRef(account), "key:")))
 	}
 	return strings.Join(parameters, "&")
 }
@@ -40,7 +43,8 @@ func (m *maker) list(account int) string {
 	case 2:
 		return "/api/logs?" + page + "&" + m.order(logOrders)
 	case 3:
-		return "/api/logs?" + page + "&event=" + choose(m, "worker.http.request", "worker.http.response", "worker.state.rejected", "worker.schedule.ended", "worker.schedule.skipped")
+		return "/api/logs?" + page + "&event=" + choose(m, "worker.http.request", "worker.http.response", "worker.state.rejected",
+			"worker.schedule.ended", "worker.schedule.skipped")
 	case 4:
 		return "/api/jobs?" + page + "&" + m.query(account)
 	case 5:
@@ -81,7 +85,8 @@ func (m *maker) walk(account int, path string) { m.add(account, "GET", path, "")
 // readAll adds reads of all that an account has.
 func (m *maker) readAll(account int) {
 	for _, path := range []string{
-		"/api/jobs?limit=40", "/api/schedules?limit=3", "/api/logs?limit=40", "/api/jobs/counts", "/api/export", "/api/limits", "/api/secrets", "/api/groups", "/api/operations", "/api/account",
+		"/api/jobs?limit=40", "/api/schedules?limit=3", "/api/logs?limit=40", "/api/jobs/counts", "/api/export", "/api/limits",
+		"/api/secrets", "/api/groups", "/api/operations", "/api/account",
 	} {
 		m.walk(account, path)
 	}

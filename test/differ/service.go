@@ -55,8 +55,10 @@ func startSide(t *testing.T, name, databaseURL string) *side {
 	address, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- app.Run(ctx, app.Config{
-			Listen: "127.0.0.1:0", DatabaseURL: databaseURL, AllowPrivateTargets: true, TargetCAFile: s.target.caFile, SecretsKeyFile: keyFile,
-			TargetPorts: execute.Ports{}, Concurrency: 50, Version: "test", Log: slog.New(slog.DiscardHandler), Listening: func(a string) { address <- a },
+			Listen: "127.0.0.1:0", DatabaseURL: databaseURL, AllowPrivateTargets: true, TargetCAFile: s.target.caFile,
+			SecretsKeyFile: keyFile,
+			TargetPorts:    execute.Ports{}, Concurrency: 50, Version: "test", Log: slog.New(slog.DiscardHandler),
+			Listening: func(a string) { address <- a },
 		})
 	}()
 	t.Cleanup(func() {

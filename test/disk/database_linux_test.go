@@ -44,9 +44,10 @@ func jobsIn(conn *sqlite.Conn) (states map[int64]int64, queued map[int64]int, er
 			states[stmt.ColumnInt64(0)] = stmt.ColumnInt64(1)
 			return nil
 		}}),
-		sqlitex.ExecuteTransient(conn, `SELECT number FROM runs WHERE kind = 0`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-			queued[stmt.ColumnInt64(0)]++
-			return nil
-		}}))
+		sqlitex.ExecuteTransient(conn, `SELECT number FROM runs WHERE kind = 0`,
+			&sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+				queued[stmt.ColumnInt64(0)]++
+				return nil
+			}}))
 	return states, queued, err
 }

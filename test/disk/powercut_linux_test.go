@@ -79,7 +79,8 @@ func (l *loaded) create(ctx context.Context, r *rand.Rand) {
 		if cancel {
 			wait = 3600
 		}
-		body := fmt.Sprintf(`{"method":"post","body":"%s","url":"%s","schedule_in":%.2f}`, strings.Repeat("x", r.IntN(6000)), l.target.URL, wait)
+		body := fmt.Sprintf(`{"method":"post","body":"%s","url":"%s","schedule_in":%.2f}`, strings.Repeat("x", r.IntN(6000)), l.target.URL,
+			wait)
 		a, err := l.client.Try(http.MethodPost, "/api/jobs", body)
 		if err != nil {
 			return // the service has been stopped

@@ -49,7 +49,8 @@ func inject(t *testing.T, s *harness.Service, fault string) (end func()) {
 	t.Helper()
 	calls, _, _ := strings.Cut(fault, ":")
 	_, paths := databaseOf(t, s)
-	args := []string{"-f", "-e", "trace=" + calls, "-e", "inject=" + fault, "-e", "signal=none", "-o", os.DevNull, "-p", strconv.Itoa(s.PID())}
+	args := []string{"-f", "-e", "trace=" + calls, "-e", "inject=" + fault, "-e", "signal=none", "-o", os.DevNull, "-p",
+		strconv.Itoa(s.PID())}
 	for _, path := range paths {
 		args = append(args, "-P", path)
 	}
@@ -94,7 +95,8 @@ func inject(t *testing.T, s *harness.Service, fault string) (end func()) {
 // recordThrough starts a service so that strace appends to a file what it does to
 // the files of a directory.
 func recordThrough(record, dir, database string) harness.Option {
-	return harness.Through("strace", "-D", "-f", "-A", "-qq", "-ttt", "-T", "-y", "-xx", "-s", "1048576", "--seccomp-bpf", "-e", "signal=none",
+	return harness.Through("strace", "-D", "-f", "-A", "-qq", "-ttt", "-T", "-y", "-xx", "-s", "1048576", "--seccomp-bpf", "-e",
+		"signal=none",
 		"-e", "trace=open,openat,creat,pwrite64,pwritev,pwritev2,write,writev,fdatasync,fsync,ftruncate,fallocate,sync_file_range,unlink,unlinkat,rename,renameat,renameat2,link,linkat",
 		"-P", dir, "-P", database, "-P", database+"-wal", "-P", database+"-journal", "-P", database+".lock", "-o", record)
 }

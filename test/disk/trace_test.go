@@ -25,7 +25,8 @@ func summary(events []event) string {
 		if e.end {
 			when, at = "ends", e.call.ended
 		}
-		fmt.Fprintf(&b, "%s %s %s at %s: %q %v %s = %d\n", e.call.name, e.call.path, when, at.UTC().Format("05.000000"), e.call.data, e.call.ints, e.call.flags, e.call.ret)
+		fmt.Fprintf(&b, "%s %s %s at %s: %q %v %s = %d\n", e.call.name, e.call.path, when, at.UTC().Format("05.000000"), e.call.data,
+			e.call.ints, e.call.flags, e.call.ret)
 	}
 	return b.String()
 }

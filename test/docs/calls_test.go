@@ -166,7 +166,8 @@ func TestTutorial_Runs(t *testing.T) {
 	}
 	ports := free(t, 2)
 	script := strings.NewReplacer(":8080", ":"+ports[0], ":8443", ":"+ports[1]).Replace("set -eu\n" + strings.Join(text[1:], ""))
-	env := append(os.Environ(), "PATH="+filepath.Dir(harness.Binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"), "PUNCTUAL_LISTEN=127.0.0.1:"+ports[0])
+	env := append(os.Environ(), "PATH="+filepath.Dir(harness.Binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"PUNCTUAL_LISTEN=127.0.0.1:"+ports[0])
 	out := run(t, t.TempDir(), env, "bash", "-c", script)
 	for _, want := range []string{`"state":"cancelled"`, `"disabled_at":"2`} {
 		if !strings.Contains(out, want) {

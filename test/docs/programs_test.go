@@ -77,9 +77,12 @@ func TestPrograms_AreTestedOrSayWhyNot(t *testing.T) {
 
 // imported are the packages that blocks of Go name, by the name.
 var imported = map[string]string{
-	"base64": "encoding/base64", "client": "github.com/punctual-dev/punctual/client", "context": "context", "errors": "errors", "fmt": "fmt",
-	"hmac": "crypto/hmac", "http": "net/http", "httptest": "net/http/httptest", "os": "os", "punctualtest": "github.com/punctual-dev/punctual/client/punctualtest",
-	"receiver": "github.com/punctual-dev/punctual/client/receiver", "sha256": "crypto/sha256", "sql": "database/sql", "strconv": "strconv",
+	"base64": "encoding/base64", "client": "github.com/punctual-dev/punctual/client", "context": "context", "errors": "errors",
+	"fmt":  "fmt",
+	"hmac": "crypto/hmac", "http": "net/http", "httptest": "net/http/httptest", "os": "os",
+	"punctualtest": "github.com/punctual-dev/punctual/client/punctualtest",
+	"receiver":     "github.com/punctual-dev/punctual/client/receiver", "sha256": "crypto/sha256", "sql": "database/sql",
+	"strconv": "strconv",
 	"strings": "strings", "testing": "testing", "time": "time",
 }
 

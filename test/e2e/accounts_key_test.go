@@ -68,7 +68,8 @@ func TestAccountKey_PermitsWhatItsScopeSays(t *testing.T) {
 			if !strings.Contains(answer.JSON.Get("detail").Str(), "the scope "+call.scope+",") {
 				t.Errorf("the scope is not named: %s", answer)
 			}
-			if got, want := answer.Header.Get("WWW-Authenticate"), `Bearer error="insufficient_scope", scope="`+call.scope+`"`; got != want {
+			if got, want := answer.Header.Get("WWW-Authenticate"),
+				`Bearer error="insufficient_scope", scope="`+call.scope+`"`; got != want {
 				t.Errorf("WWW-Authenticate is %q, want %q", got, want)
 			}
 		}
@@ -144,7 +145,8 @@ func TestAccountKey_InvalidRestrictionsAreRefused(t *testing.T) {
 	} {
 		a.Post("/api/account/keys", body).WantPointers(pointers...)
 	}
-	form := a.Post("/api/account/keys", "name=form&scope=read&cidrs[]=192.0.2.1", harness.ContentType("application/x-www-form-urlencoded")).Want(201).Data()
+	form := a.Post("/api/account/keys", "name=form&scope=read&cidrs[]=192.0.2.1",
+		harness.ContentType("application/x-www-form-urlencoded")).Want(201).Data()
 	wantSame(t, "from a form", form.Get("cidrs"), `["192.0.2.1/32"]`)
 	wantSame(t, "from a form", form.Get("scope"), `"read"`)
 	a.Post("/api/account/keys", `{"name":null,"scope":null,"expires_at":null,"cidrs":null}`).Want(201)
@@ -174,7 +176,8 @@ func TestAccountKey_IsCreatedListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	made := a.Post("/api/account/keys", `{"name":"ünter \"q\""}`).Want(201).Data()
-	wantKeys(t, "a new key", made, "id", "name", "prefix", "scope", "cidrs", "created_at", "expires_at", "last_used_at", "revoked_at", "created_by", "key")
+	wantKeys(t, "a new key", made, "id", "name", "prefix", "scope", "cidrs", "created_at", "expires_at", "last_used_at", "revoked_at",
+		"created_by", "key")
 	wantSame(t, "name", made.Get("name"), `"ünter \"q\""`)
 	key := made.Get("key").Str()
 	if !strings.HasPrefix(key, "sk_") || !strings.HasPrefix(key, made.Get("prefix").Str()) {
@@ -228,7 +231,8 @@ func TestAccountKey_InvalidFieldsAreRefused(t *testing.T) {
 	for _, body := range []string{`{}`, `{"name":null}`, `{"name":"` + strings.Repeat("é", 255) + `"}`} {
 		a.Post("/api/account/keys", body).Want(201)
 	}
-	wantSame(t, "a name from a form", a.Post("/api/account/keys", "name=from+a+form", harness.ContentType("application/x-www-form-urlencoded")).Want(201).Data().Get("name"), `"from a form"`)
+	wantSame(t, "a name from a form", a.Post("/api/account/keys", "name=from+a+form",
+		harness.ContentType("application/x-www-form-urlencoded")).Want(201).Data().Get("name"), `"from a form"`)
 }
 
 func TestAccountKey_NumberIsLimited(t *testing.T) {

@@ -15,7 +15,8 @@ func TestAccountSuspension_RefusesCalls(t *testing.T) {
 	create(a.Client, waiting)
 	s.Command(t, "accounts", "suspend", a.Email, "--reason", "spam")
 	harness.Eventually(t, soon, "the account to be suspended", func() bool { return a.Get("/api/jobs").Status == 403 })
-	for _, call := range [][2]string{{"GET", "/api/jobs"}, {"POST", "/api/jobs"}, {"GET", "/api/account"}, {"GET", "/api/events"}, {"DELETE", "/api/schedules/" + noUUID}} {
+	for _, call := range [][2]string{{"GET", "/api/jobs"}, {"POST", "/api/jobs"}, {"GET", "/api/account"}, {"GET", "/api/events"},
+		{"DELETE", "/api/schedules/" + noUUID}} {
 		refused := a.Do(call[0], call[1], nil).WantProblem(403)
 		if detail := refused.JSON.Get("detail").Str(); !strings.Contains(detail, "suspended (spam)") {
 			t.Errorf("%v: %s", call, detail)
@@ -47,7 +48,8 @@ func TestAccountSuspension_EndsAttemptsUntilResumed(t *testing.T) {
 	if took := time.Since(began); took > harness.Allowed(3*time.Second, began) {
 		t.Errorf("the request went on for %s", took)
 	}
-	create(other, `{"scheduled_at":"`+instant(t, later.Get("job.scheduled_at")).Add(time.Second).Format(time.RFC3339Nano)+`","url":"`+marker.URL+`"}`)
+	create(other, `{"scheduled_at":"`+instant(t, later.Get("job.scheduled_at")).Add(time.Second).Format(time.RFC3339Nano)+`","url":"`+
+		marker.URL+`"}`)
 	marker.AwaitEnds(t, 1, soon)
 	if n, m := len(target.Hits()), len(pending.Hits()); n != 1 || m != 0 {
 		t.Errorf("while it was suspended the account made %d and %d requests, want the first one only", n, m)

@@ -16,7 +16,8 @@ func TestAccount_IsReadWithItsKey(t *testing.T) {
 	got := a.Get("/api/account").Want(200).Data()
 	wantSame(t, "the account", got, `{"id":"`+a.ID+`","email":"`+a.Email+`",`+
 		`"limits":{"calls_per_second":null,"pending_jobs":null,"schedules":null,"stored_bytes":null,"keys":100,"body_bytes":1048576},`+
-		`"usage":{"pending_jobs":0,"schedules":0,"stored_bytes":null,"sampled_at":null},"retention_seconds":2592000,"signing_public_keys":`+got.Get("signing_public_keys").Raw()+`}`)
+		`"usage":{"pending_jobs":0,"schedules":0,"stored_bytes":null,"sampled_at":null},"retention_seconds":2592000,"signing_public_keys":`+
+		got.Get("signing_public_keys").Raw()+`}`)
 }
 
 func TestAccount_ShowsLimitsAndRetention(t *testing.T) {

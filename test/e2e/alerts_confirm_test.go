@@ -19,7 +19,8 @@ import (
 func strangers(t *testing.T, opts ...harness.Option) (*harness.Service, *harness.MailServer) {
 	t.Helper()
 	m := harness.NewMailServer(t, false, true)
-	opts = append(opts, harness.Flag("signup", "open"), harness.Flag("smtp-url", "smtp://"+m.Addr), harness.Flag("smtp-from", "alerts@example.com"),
+	opts = append(opts, harness.Flag("signup", "open"), harness.Flag("smtp-url", "smtp://"+m.Addr),
+		harness.Flag("smtp-from", "alerts@example.com"),
 		harness.Flag("trusted-proxies", "127.0.0.1"))
 	s := harness.Start(t, opts...)
 	s.Account(t) // so that those who sign up are strangers
@@ -68,7 +69,8 @@ func linkOf(t *testing.T, l harness.Letter) string {
 		t.Fatal(err)
 	}
 	link := mailLink.FindStringSubmatch(string(body))
-	if link == nil || parsed.Header.Get("Subject") != "Please confirm alerts by e-mail" || strings.Contains(l.Data, "spam") || strings.Contains(l.Data, "eve@") {
+	if link == nil || parsed.Header.Get("Subject") != "Please confirm alerts by e-mail" || strings.Contains(l.Data, "spam") ||
+		strings.Contains(l.Data, "eve@") {
 		t.Fatalf("the question is\n%s", l.Data)
 	}
 	return link[1]
@@ -114,7 +116,8 @@ func TestAlertMail_OfStrangersNeedsConfirmation(t *testing.T) {
 	eve.Do("PUT", "/api/alerts/spam", alertTo("victim@example.net")).Want(200)
 	eve.Do("PUT", "/api/alerts/spam2", alertTo("victim+1@example.net")).Want(201)
 	finish(t, eve, target, 500, `"name":"spam","tags":["x"]`)
-	if got := testOf(eve, "spam"); got.Get("error.kind").Str() != "blocked" || !strings.Contains(got.Get("error.message").Str(), "has not confirmed yet") {
+	if got := testOf(eve, "spam"); got.Get("error.kind").Str() != "blocked" || !strings.Contains(got.Get("error.message").Str(),
+		"has not confirmed yet") {
 		t.Errorf("a test says %s", got.Raw())
 	}
 	if got := testOf(eve, "spam2"); !strings.Contains(got.Get("error.message").Str(), "was not asked") {
@@ -128,7 +131,8 @@ func TestAlertMail_OfStrangersNeedsConfirmation(t *testing.T) {
 	// The failed job's message was given up, not kept for later.
 	link := linkOf(t, lettersOf(m)[0])
 	for range 2 {
-		if status, page := openLink(t, s, link, ""); status != 200 || !strings.Contains(page, "eve@example.com") || !strings.Contains(page, "Send me these alerts") {
+		if status, page := openLink(t, s, link, ""); status != 200 || !strings.Contains(page, "eve@example.com") ||
+			!strings.Contains(page, "Send me these alerts") {
 			t.Errorf("the page is %d\n%s", status, page)
 		}
 	}

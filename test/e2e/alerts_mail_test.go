@@ -45,7 +45,8 @@ func TestAlertMail_WithSTARTTLSOrTLSAndAPassword(t *testing.T) {
 			if got, want := parsed.Header.Get("Subject"), fmt.Sprintf("Alert: job %d failed", j.Get("job_id").Int()); got != want {
 				t.Errorf("Subject %q, want %q", got, want)
 			}
-			if parsed.Header.Get("Bcc") != "" || parsed.Header.Get("From") != `"Punctual" <alerts@example.com>` || parsed.Header.Get("Auto-Submitted") != "auto-generated" {
+			if parsed.Header.Get("Bcc") != "" || parsed.Header.Get("From") != `"Punctual" <alerts@example.com>` ||
+				parsed.Header.Get("Auto-Submitted") != "auto-generated" {
 				t.Errorf("header %q", parsed.Header)
 			}
 			if !strings.Contains(l.Data, fmt.Sprintf("job: %d", j.Get("job_id").Int())) || strings.Contains(l.Data, "hush") {

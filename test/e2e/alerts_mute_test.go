@@ -57,7 +57,8 @@ func TestAlert_MuteHoldsFailuresUntilTheScheduleRecovers(t *testing.T) {
 	}
 
 	for _, body := range []string{
-		`{"until":"2020-01-01T00:00:00Z"}`, `{"until":"9999-01-01T00:00:00Z"}`, `{"until":"tomorrow"}`, `{"until":7}`, `{"note":"` + strings.Repeat("ä", 501) + `"}`,
+		`{"until":"2020-01-01T00:00:00Z"}`, `{"until":"9999-01-01T00:00:00Z"}`, `{"until":"tomorrow"}`, `{"until":7}`,
+		`{"note":"` + strings.Repeat("ä", 501) + `"}`,
 		`{"note":7}`, `{"till":null}`, `[]`,
 	} {
 		mute(body).WantProblem(422)

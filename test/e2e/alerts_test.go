@@ -88,7 +88,8 @@ func TestAlert_RefusedWithPointersAndNothingStored(t *testing.T) {
 	}
 	put(`{"on":["failed","nope"],"to":[{"webhook":"http://example.com/"},{"email":"a@example.com"}],"aftr":1}`,
 		"#/on/1", "#/to/0/webhook", "#/to/1/email", "#/aftr")
-	put(`{"on":["failed"],"match":{"schedule_id":"0198c0de-0000-7000-8000-000000000001"},"to":[{"slack":"https://example.com/"}]}`, "#/match/schedule_id")
+	put(`{"on":["failed"],"match":{"schedule_id":"0198c0de-0000-7000-8000-000000000001"},"to":[{"slack":"https://example.com/"}]}`,
+		"#/match/schedule_id")
 	a.Do("PUT", "/api/alerts/-a", `{"on":["failed"],"to":[{"slack":"https://example.com/"}]}`).WantProblem(422).WantParameters("name")
 	a.Get("/api/alerts/a").WantProblem(404)
 }
@@ -99,7 +100,8 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	routes := func() *harness.Route { return harness.SharedTarget(t).Route(t) }
 	target, receiver, slack, teams, pager := routes(), routes(), routes(), routes(), routes()
 	const pagerKey = "R0123456789012345678901234567890"
-	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"},{"slack":"`+slack.URL+`"},
+	putAlert(a.Client, `{"on":["failed","recovered"],"after":2,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"},{"slack":"`+
+		slack.URL+`"},
 		{"teams":"`+teams.URL+`"},{"pagerduty":"`+pager.URL+`?routing_key=`+pagerKey+`"}]}`)
 	const members = `"tags":["x"],"method":"post","headers":{"Authorization":"hush"},"body":{"pin":4711}`
 	for _, status := range []int{500, 200, 500} {
@@ -124,7 +126,8 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 		t.Errorf("data is\n%s, want\n%s", got, want)
 	}
 	texts := slack.Await(t, 2, soon)
-	if text := texts[0].JSON().Get("text").Str(); !strings.Contains(text, "[a] failed 2 times in a row: job ") || !strings.Contains(text, "told by the target") {
+	if text := texts[0].JSON().Get("text").Str(); !strings.Contains(text, "[a] failed 2 times in a row: job ") ||
+		!strings.Contains(text, "told by the target") {
 		t.Errorf("Slack got %q", text)
 	}
 	cards, events := teams.Await(t, 2, soon), pager.Await(t, 2, soon)
@@ -132,7 +135,8 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 		t.Errorf("Teams got %s", cards[0].Body)
 	}
 	opened, resolved := events[0].JSON(), events[1].JSON()
-	if opened.Get("event_action").Str() != "trigger" || resolved.Get("event_action").Str() != "resolve" || opened.Get("dedup_key").Str() != resolved.Get("dedup_key").Str() {
+	if opened.Get("event_action").Str() != "trigger" || resolved.Get("event_action").Str() != "resolve" ||
+		opened.Get("dedup_key").Str() != resolved.Get("dedup_key").Str() {
 		t.Errorf("PagerDuty got %s and %s; expected an incident that is resolved", events[0].Body, events[1].Body)
 	}
 	if got := opened.Get("routing_key").Str(); got != pagerKey || strings.Contains(events[0].RawQuery, pagerKey) {
@@ -254,7 +258,8 @@ func TestAlert_SkippedWhenARunCoversDueTimes(t *testing.T) {
 	passed(t, instant(t, j.Get("job.scheduled_at")).Add(2*time.Second)) // two due times
 	release()
 	hit := receiver.Await(t, 1, soon)[0]
-	if got, want := hit.JSON().Get("data.schedule").Str(), j.Get("schedule_id").Str(); messages([]harness.Hit{hit}) != "skipped" || got != want {
+	if got, want := hit.JSON().Get("data.schedule").Str(), j.Get("schedule_id").Str(); messages([]harness.Hit{hit}) != "skipped" ||
+		got != want {
 		t.Errorf("got %s, want skipped of %s", hit.Body, want)
 	}
 	a.Do("DELETE", "/api/schedules/"+j.Get("schedule_id").Str(), nil).Want(204)
@@ -337,7 +342,8 @@ func TestAlert_EndedSaysWhy(t *testing.T) {
 	putAlert(a.Client, `{"on":["ended"],"to":[{"webhook":"`+receiver.URL+`"}]}`)
 	failing := create(a.Client, `{"url":"`+target.URL+`","repeat_every":1,"retries":0,"disable_after":1}`)
 	data := receiver.Await(t, 1, soon)[0].JSON()
-	if data.Get("type").Str() != "alert.ended" || data.Get("data.schedule").Str() != failing.Get("schedule_id").Str() || data.Get("data.reason").Str() != "failures" || data.Get("data.status").Int() != 503 {
+	if data.Get("type").Str() != "alert.ended" || data.Get("data.schedule").Str() != failing.Get("schedule_id").Str() ||
+		data.Get("data.reason").Str() != "failures" || data.Get("data.status").Int() != 503 {
 		t.Errorf("the receiver got %s", data.Raw())
 	}
 	target.Respond(harness.Status(200))

@@ -40,7 +40,8 @@ func TestAPIBody_GzipIsRead(t *testing.T) {
 	a.Post("/api/jobs", compressed(t, "url=https://example.com&schedule_in[]=1&schedule_in[]=day"), coded("gzip"), form).Want(201)
 	a.Post("/api/jobs/batch", compressed(t, job+"\n"+job+"\n"), coded("gzip"), lines).Want(201)
 	a.Post("/api/jobs/batch", compressed(t, "["+job+"]"), coded("x-gzip")).Want(201)
-	a.Post("/api/apply", compressed(t, `{"owner":"a","schedules":[{"key":"k","url":"https://example.com","repeat_every":3600}]}`), coded("gzip")).Want(200)
+	a.Post("/api/apply", compressed(t, `{"owner":"a","schedules":[{"key":"k","url":"https://example.com","repeat_every":3600}]}`),
+		coded("gzip")).Want(200)
 	a.Post("/api/echo", compressed(t, `{"a":1.10}`), coded("gzip")).Want(200)
 	a.Post("/api/jobs", job, coded("identity")).Want(201)
 	if n := len(a.Get("/api/jobs?limit=100").Want(200).Data().Items()); n != 8 {
@@ -101,10 +102,12 @@ func TestAPIRoute_ProtocolErrorsAreProblems(t *testing.T) {
 		}
 		body := text(response)
 		if response.StatusCode != status || response.Header.Get("Content-Type") != "application/problem+json" {
-			t.Errorf("%.60q: %d %s %s, want a problem with %d", sent, response.StatusCode, response.Header.Get("Content-Type"), body, status)
+			t.Errorf("%.60q: %d %s %s, want a problem with %d", sent, response.StatusCode, response.Header.Get("Content-Type"), body,
+				status)
 		}
 		problem := harness.JSON(body)
-		if problem.Get("status").Int() != int64(status) || problem.Get("detail").Str() == "" || problem.Get("title").Str() != http.StatusText(status) {
+		if problem.Get("status").Int() != int64(status) || problem.Get("detail").Str() == "" ||
+			problem.Get("title").Str() != http.StatusText(status) {
 			t.Errorf("%.60q: %s", sent, body)
 		}
 	}

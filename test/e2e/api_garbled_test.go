@@ -33,7 +33,8 @@ func TestAPIGarbled_HTTPIsRefusedAndTheServiceContinues(t *testing.T) {
 		{"a null in a header", "GET /api/jobs HTTP/1.1\r\n" + auth + "X: a\x00b\r\n\r\n"},
 		{"a folded header", "GET /api/jobs HTTP/1.1\r\nX: a\r\n\x01 b\r\n\r\n"},
 		{"a bad escape", "GET /api/jobs/%zz HTTP/1.1\r\n" + auth + "\r\n"},
-		{"headers without end", "GET /api/jobs HTTP/1.1\r\n" + auth + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1500) + "\r\n"},
+		{"headers without end", "GET /api/jobs HTTP/1.1\r\n" + auth + strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 1500) +
+			"\r\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -234,14 +234,17 @@ func TestAPIRoute_OtherHostsThanThePublicURLAreRefused(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/sign-up", "/api/ping", "/api/jobs", "/nowhere"} {
 		response := ask(path, "evil.example")
-		if response.StatusCode != 421 || response.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(text(response), "this service is at https://punctual.example.com; use that address") {
+		if response.StatusCode != 421 || response.Header.Get("Content-Type") != "application/problem+json" ||
+			!strings.Contains(text(response), "this service is at https://punctual.example.com; use that address") {
 			t.Errorf("%s is answered with %d", path, response.StatusCode)
 		}
 	}
-	if response := ask("/api/ping", "punctual.example.com"); response.StatusCode != 200 || response.Header.Get("Strict-Transport-Security") != "max-age=31536000" {
+	if response := ask("/api/ping", "punctual.example.com"); response.StatusCode != 200 ||
+		response.Header.Get("Strict-Transport-Security") != "max-age=31536000" {
 		t.Errorf("the public host is answered with %d and %q", response.StatusCode, response.Header)
 	}
-	if response := ask("/api/ping", "punctual.example.com", "X-Forwarded-Proto: http\r\n"); response.Header.Get("Strict-Transport-Security") != "" {
+	if response := ask("/api/ping", "punctual.example.com",
+		"X-Forwarded-Proto: http\r\n"); response.Header.Get("Strict-Transport-Security") != "" {
 		t.Errorf("over http there is %q", response.Header)
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {

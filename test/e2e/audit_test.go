@@ -27,7 +27,8 @@ func TestAudit_LogsWhoDidWhat(t *testing.T) {
 	a.Do(http.MethodDelete, path, nil).Want(204) // changes nothing
 	a.Service.SetPassword(t, a.Email, "correct horse battery")
 	entries := a.Get("/api/account/audit").Want(200).Data()
-	if got, want := strings.Join(auditEvents(entries), " "), "password.changed key.revoked secret.rotated key.created key.created account.created"; got != want {
+	if got, want := strings.Join(auditEvents(entries), " "),
+		"password.changed key.revoked secret.rotated key.created key.created account.created"; got != want {
 		t.Fatalf("the events are %s\nwant %s", got, want)
 	}
 	first := entries.Get("3")
@@ -46,7 +47,8 @@ func TestAudit_LogsWhoDidWhat(t *testing.T) {
 	shown := command(t, a.Service, "accounts", "audit", a.Email, "--json")
 	wantSame(t, "the command's", shown, entries.Raw())
 	// It is in the service's log as well.
-	if want := `"msg":"audit","event":"key.created","actor":"key","name":"` + a.Key[:9] + `","account":"` + a.ID + `","address":"127.0.0.1"`; !harness.Within(soon, func() bool { return strings.Contains(a.Service.Stderr(), want) }) {
+	if want := `"msg":"audit","event":"key.created","actor":"key","name":"` + a.Key[:9] + `","account":"` + a.ID +
+		`","address":"127.0.0.1"`; !harness.Within(soon, func() bool { return strings.Contains(a.Service.Stderr(), want) }) {
 		t.Errorf("the log has no %s", want)
 	}
 	if n := len(account(t).Get("/api/account/audit").Want(200).Data().Items()); n != 2 {
@@ -98,7 +100,8 @@ func TestAudit_LogsEdits(t *testing.T) {
 	a := account(t)
 	alert := `{"on":["failed"],"to":[{"webhook":"https://hooks.example.com/secret-path"}]}`
 	a.Do(http.MethodPut, "/api/alerts/nightly", alert).Want(201)
-	a.Do(http.MethodPut, "/api/alerts/nightly", `{"on":["failed","late"],"to":[{"webhook":"https://hooks.example.com/secret-path"}]}`).Want(200)
+	a.Do(http.MethodPut, "/api/alerts/nightly", `{"on":["failed","late"],"to":[{"webhook":"https://hooks.example.com/secret-path"}]}`).Want(
+		200)
 	a.Do(http.MethodDelete, "/api/alerts/nightly", nil).Want(204)
 	a.Do(http.MethodDelete, "/api/alerts/nightly", nil).Want(404)
 	a.Do(http.MethodPut, "/api/limits/stripe", `{"rate":{"calls":100,"per":60},"parallel":5}`).Want(201)
@@ -121,7 +124,8 @@ func TestAudit_LogsEdits(t *testing.T) {
 		`schedule.disabled "Report", "report", schedule ` + id,
 		`document.applied owner "infra": 1 created (report)`,
 		`limit.deleted stripe`, `limit.changed stripe: no limit, paused`, `limit.created stripe: 100 calls in 1m, 5 at once`,
-		`alert.deleted nightly`, `alert.changed nightly: on failed, late, to hooks.example.com`, `alert.created nightly: on failed, to hooks.example.com`,
+		`alert.deleted nightly`, `alert.changed nightly: on failed, late, to hooks.example.com`,
+		`alert.created nightly: on failed, to hooks.example.com`,
 	}
 	for i, text := range want {
 		e := entries.Get(fmt.Sprint(i))

@@ -197,7 +197,8 @@ func wantComplaint(t *testing.T, result harness.Result, flag string) {
 
 func TestCommandFlag_LogFormatIsHonoured(t *testing.T) {
 	t.Parallel()
-	for format, says := range map[string]string{"text": "msg=audit event=key.created actor=key", "json": `"msg":"audit","event":"key.created","actor":"key"`} {
+	for format, says := range map[string]string{"text": "msg=audit event=key.created actor=key",
+		"json": `"msg":"audit","event":"key.created","actor":"key"`} {
 		s := harness.Start(t, harness.Flag("log-format", format))
 		s.Account(t).Post("/api/account/keys", `{}`).Want(201)
 		harness.Eventually(t, soon, "the log as "+format, func() bool { return strings.Contains(s.Stderr(), says) })

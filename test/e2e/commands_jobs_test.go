@@ -30,9 +30,11 @@ func TestCommandJobs_CreateCreatesAJob(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
-	wantSaid(t, jobs(t, a, "create", target.URL, "-H", "X-One: 1", "-H", "X-Two: a", "-H", "X-Two: b:c", "-d", `{"n": 1.10}`, "--name", "from here"), 0, "is due ")
+	wantSaid(t, jobs(t, a, "create", target.URL, "-H", "X-One: 1", "-H", "X-Two: a", "-H", "X-Two: b:c", "-d", `{"n": 1.10}`, "--name",
+		"from here"), 0, "is due ")
 	hit := target.AwaitEnds(t, 1, soon)[0]
-	if hit.Method != http.MethodPost || !strings.HasPrefix(string(hit.Body), `{"n":1.10`) || hit.Header.Get("X-One") != "1" || strings.Join(hit.Header.Values("X-Two"), " ") != "a b:c" {
+	if hit.Method != http.MethodPost || !strings.HasPrefix(string(hit.Body), `{"n":1.10`) || hit.Header.Get("X-One") != "1" ||
+		strings.Join(hit.Header.Values("X-Two"), " ") != "a b:c" {
 		t.Errorf("the request is %s %q with %v", hit.Method, hit.Body, hit.Header)
 	}
 	wantSaid(t, jobs(t, a, "create", target.URL, "--when", "now"), 0, "is due ")
@@ -45,7 +47,8 @@ func TestCommandJobs_ListShowAndCancelJobs(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	wantSaid(t, jobs(t, a, "list"), 0, "there are no such jobs")
-	made := jobs(t, a, "create", "https://example.com/hook", "--when", "every weekday at 9:00 Europe/Berlin", "--idempotency-key", "k", "--retries", "0", "--timeout", "2.5", "-d", "plain text", "--json")
+	made := jobs(t, a, "create", "https://example.com/hook", "--when", "every weekday at 9:00 Europe/Berlin", "--idempotency-key", "k",
+		"--retries", "0", "--timeout", "2.5", "-d", "plain text", "--json")
 	record := harness.JSON(made.Stdout)
 	wantSame(t, "cron", a.Get("/api/schedules/"+record.Get("schedule_id").Str()).Data().Get("args.cron"), `"0 9 * * 1-5"`)
 	wantSame(t, "timezone", record.Get("args.timezone"), `"Europe/Berlin"`)

@@ -17,8 +17,10 @@ func TestCommandOperations_StartWatchListShowAndStop(t *testing.T) {
 	wantSaid(t, operations("list"), 0, "there are no operations")
 	j := create(a.Client, with(waiting, `"tags":["import"]`))
 	wantSaid(t, operations("start", "cancel"), 2, "selects every job")
-	wantSaid(t, operations("start", "cancel", "--state", "scheduled", "--tag", "import", "--dry-run"), 0, "1 job matches; nothing was changed")
-	wantSaid(t, operations("start", "reschedule", "--tag", "import", "--set", `{"scheduled_at":"2032-01-01"}`, "--spread", "1h", "--watch"), 0, "reschedule is finished, 1 of 1 job")
+	wantSaid(t, operations("start", "cancel", "--state", "scheduled", "--tag", "import", "--dry-run"), 0,
+		"1 job matches; nothing was changed")
+	wantSaid(t, operations("start", "reschedule", "--tag", "import", "--set", `{"scheduled_at":"2032-01-01"}`, "--spread", "1h", "--watch"),
+		0, "reschedule is finished, 1 of 1 job")
 	wantSaid(t, operations("start", "cancel", "--state", "scheduled", "--tag", "import", "-w"), 0, "cancel is finished, 1 of 1 job")
 	awaitState(t, a.Client, j, "cancelled")
 	wantSaid(t, operations("start", "cancel", "--all", "--watch"), 0, "0 of 1 job, 1 skipped (final)")

@@ -104,14 +104,16 @@ func TestCommandTerminal_ColoursAndProgress(t *testing.T) {
 	s, _ := atTerminal(t, 100, clientOf(a), "jobs", "create", target.URL, "--wait")
 	s.await("\r\x1b[Kjob ")
 	release()
-	if status := s.end(); status != 0 || !strings.Contains(s.said(), "\r\x1b[Kjob ") || !strings.Contains(s.said(), " is completed: 200 in ") {
+	if status := s.end(); status != 0 || !strings.Contains(s.said(), "\r\x1b[Kjob ") ||
+		!strings.Contains(s.said(), " is completed: 200 in ") {
 		t.Errorf("status %d: %q", status, s.said())
 	}
 	for _, x := range []struct {
 		env  []string
 		args []string
 		want bool
-	}{{nil, nil, true}, {[]string{"NO_COLOR=1"}, nil, false}, {[]string{"TERM=dumb"}, nil, false}, {nil, []string{"--color=never"}, false}, {[]string{"NO_COLOR=1"}, []string{"--color=always"}, true}} {
+	}{{nil, nil, true}, {[]string{"NO_COLOR=1"}, nil, false}, {[]string{"TERM=dumb"}, nil, false}, {nil, []string{"--color=never"}, false},
+		{[]string{"NO_COLOR=1"}, []string{"--color=always"}, true}} {
 		s, _ := atTerminal(t, 100, append(clientOf(a), x.env...), append([]string{"jobs", "list"}, x.args...)...)
 		if status := s.end(); status != 0 || strings.Contains(s.said(), "\x1b[32mcompleted\x1b[0m") != x.want {
 			t.Errorf("%q %q: status %d: %q", x.env, x.args, status, s.said())

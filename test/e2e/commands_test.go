@@ -149,7 +149,8 @@ func TestCommand_ListsKeysWithTheirLastUse(t *testing.T) {
 	s := harness.Shared(t)
 	a := s.Account(t)
 	entry := listed(t, s, a.Email, a.KeyID)
-	wantKeys(t, "keys list", entry, "id", "name", "prefix", "created_at", "last_used_at", "revoked_at", "scope", "expires_at", "cidrs", "created_by")
+	wantKeys(t, "keys list", entry, "id", "name", "prefix", "created_at", "last_used_at", "revoked_at", "scope", "expires_at", "cidrs",
+		"created_by")
 	if prefix := entry.Get("prefix").Str(); prefix == "" || !strings.HasPrefix(a.Key, prefix) || len(prefix) > len(a.Key)/2 {
 		t.Errorf("%q is no short prefix of the key", prefix)
 	}

@@ -17,7 +17,8 @@ func TestCompletion_TheAddressGoesToTheTargetOnly(t *testing.T) {
 	owner, _ := completions(t)
 	target := harness.SharedTarget(t).Route(t)
 	elsewhere := strings.Replace(target.URL, "127.0.0.1", "localhost", 1)
-	target.RespondOnce(harness.Redirect(307, target.URL+"/same"), harness.Redirect(307, elsewhere+"/other"), harness.Redirect(307, target.URL+"/back"))
+	target.RespondOnce(harness.Redirect(307, target.URL+"/same"), harness.Redirect(307, elsewhere+"/other"),
+		harness.Redirect(307, target.URL+"/back"))
 	finished(t, owner.Client, `{"url":"`+target.URL+`","retries":0,"completion":{"within":60}}`, "completed")
 	hits := target.Hits()
 	if len(hits) != 4 {
@@ -35,7 +36,8 @@ func TestCompletion_TheTokenIsNeverShown(t *testing.T) {
 	owner, anyone := completions(t)
 	receiver := harness.SharedTarget(t).Route(t)
 	target := harness.SharedTarget(t).Route(t)
-	members := `"url":"` + target.URL + `","retries":0,"completion":{"within":600},"callback_url":"` + receiver.URL + `","webhook_url":"` + receiver.URL + `"`
+	members := `"url":"` + target.URL + `","retries":0,"completion":{"within":600},"callback_url":"` + receiver.URL + `","webhook_url":"` +
+		receiver.URL + `"`
 	awaited := func() (job harness.JSON, address string) {
 		t.Helper()
 		before := len(target.Hits())

@@ -28,7 +28,8 @@ func TestConditions_OfJobs(t *testing.T) {
 	wantETag(t, "a cancel", answer, 2) // it raises no revision
 	wantETag(t, "the cancelled job", a.Get(jobPath(job)).Want(200), 2)
 	a.Post(jobPath(job)+"/cancel", nil, ifMatch(`"1"`)).WantProblem(412)
-	if detail := a.Post(jobPath(job)+"/cancel", nil, ifNew()).WantProblem(412).JSON.Get("detail").Str(); !strings.HasPrefix(detail, "the job exists") {
+	if detail := a.Post(jobPath(job)+"/cancel", nil, ifNew()).WantProblem(412).JSON.Get("detail").Str(); !strings.HasPrefix(detail,
+		"the job exists") {
 		t.Errorf("a cancel if there is no job: %s", detail)
 	}
 	a.Post(jobPath(job)+"/cancel", nil, ifMatch(`*`)).Want(200)
@@ -75,8 +76,9 @@ func TestConditions_PutCreatesOnly(t *testing.T) {
 	for path, bodies := range map[string][2]string{
 		"/api/schedules/key:k": {schedule, with(schedule, `"name":"n"`)},
 		"/api/limits/l":        {`{"parallel":1}`, `{"parallel":2}`},
-		"/api/alerts/a":        {`{"on":["failed"],"to":[{"slack":"https://example.com/"}]}`, `{"on":["late"],"to":[{"slack":"https://example.com/"}]}`},
-		"/api/secrets/s":       {`{"value":"a","hosts":["example.com"]}`, `{"value":"b","hosts":["example.org"]}`},
+		"/api/alerts/a": {`{"on":["failed"],"to":[{"slack":"https://example.com/"}]}`,
+			`{"on":["late"],"to":[{"slack":"https://example.com/"}]}`},
+		"/api/secrets/s": {`{"value":"a","hosts":["example.com"]}`, `{"value":"b","hosts":["example.org"]}`},
 	} {
 		a.Do("PUT", path, bodies[0], ifMatch(`*`)).WantProblem(412)
 		a.Get(path).WantProblem(404)
@@ -149,7 +151,8 @@ func TestConditions_ManyAtOnceCreateOne(t *testing.T) {
 func TestConditions_OfGroups(t *testing.T) {
 	t.Parallel()
 	a, other := account(t), account(t)
-	const path, one, two = "/api/groups/g", `{"targets":[{"name":"a","url":"https://example.com/a"}]}`, `{"targets":[{"name":"b","url":"https://example.com/b"}]}`
+	const path, one, two = "/api/groups/g", `{"targets":[{"name":"a","url":"https://example.com/a"}]}`,
+		`{"targets":[{"name":"b","url":"https://example.com/b"}]}`
 	a.Do("PUT", path, one, ifMatch(`*`)).WantProblem(412)
 	a.Do("PUT", path, one, ifMatch(`"1"`)).WantProblem(412)
 	created := a.Do("PUT", path, one, ifNew()).Want(201)

@@ -29,7 +29,8 @@ func TestDamaged_JobHoldsUpNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = sqlitex.ExecuteScript(db, fmt.Sprintf(`UPDATE jobs SET packed = x'01b201ffffff' WHERE number = %d`, damaged.Get("job_id").Int()), nil)
+	err = sqlitex.ExecuteScript(db, fmt.Sprintf(`UPDATE jobs SET packed = x'01b201ffffff' WHERE number = %d`, damaged.Get("job_id").Int()),
+		nil)
 	if changes := db.Changes(); err != nil || changes != 1 {
 		t.Fatalf("%d jobs were damaged: %v", changes, err)
 	}

@@ -55,10 +55,13 @@ func TestDocs_AreServedWithoutAKey(t *testing.T) {
 		"/llms-full.txt":               {"text/markdown", "## Retries"},
 	} {
 		response, text := fetchDocs(t, http.MethodGet, path)
-		if response.StatusCode != 200 || !strings.HasPrefix(response.Header.Get("Content-Type"), want.mediaType) || !strings.Contains(text, want.text) {
-			t.Errorf("%s: status %d, %s, %d bytes; want %s with %q", path, response.StatusCode, response.Header.Get("Content-Type"), len(text), want.mediaType, want.text)
+		if response.StatusCode != 200 || !strings.HasPrefix(response.Header.Get("Content-Type"), want.mediaType) ||
+			!strings.Contains(text, want.text) {
+			t.Errorf("%s: status %d, %s, %d bytes; want %s with %q", path, response.StatusCode, response.Header.Get("Content-Type"),
+				len(text), want.mediaType, want.text)
 		}
-		if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		if policy := response.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") ||
+			strings.Contains(policy, "unsafe") {
 			t.Errorf("%s has the policy %q", path, policy)
 		}
 	}
@@ -99,19 +102,23 @@ func TestDocs_LoadOnlyFromTheService(t *testing.T) {
 
 func TestDocs_UnknownPagesAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/docs/", "/docs/guides/none", "/docs/guides/", "/docs/..%2fgo.mod", "/docs/guides/%00", "/docs/adr/README.md"} {
-		if response, _ := fetchDocs(t, http.MethodGet, path); response.StatusCode != http.StatusNotFound || response.Header.Get("Content-Type") != "application/problem+json" {
+	for _, path := range []string{"/docs/", "/docs/guides/none", "/docs/guides/", "/docs/..%2fgo.mod", "/docs/guides/%00",
+		"/docs/adr/README.md"} {
+		if response, _ := fetchDocs(t, http.MethodGet, path); response.StatusCode != http.StatusNotFound ||
+			response.Header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: status %d, %s", path, response.StatusCode, response.Header.Get("Content-Type"))
 		}
 	}
-	if response, text := fetchDocs(t, http.MethodGet, "/docs/guides/none", "Accept", "text/html"); response.StatusCode != http.StatusNotFound || !strings.Contains(text, "<html") {
+	if response, text := fetchDocs(t, http.MethodGet, "/docs/guides/none", "Accept",
+		"text/html"); response.StatusCode != http.StatusNotFound || !strings.Contains(text, "<html") {
 		t.Errorf("a browser gets status %d, %s", response.StatusCode, response.Header.Get("Content-Type"))
 	}
 	response, _ := fetchDocs(t, http.MethodPost, "/docs/guides")
 	if response.StatusCode != http.StatusMethodNotAllowed || response.Header.Get("Allow") == "" {
 		t.Errorf("POST: status %d, Allow %q", response.StatusCode, response.Header.Get("Allow"))
 	}
-	if response, text := fetchDocs(t, http.MethodHead, "/docs/guides"); response.StatusCode != 200 || text != "" || response.ContentLength <= 0 {
+	if response, text := fetchDocs(t, http.MethodHead, "/docs/guides"); response.StatusCode != 200 || text != "" ||
+		response.ContentLength <= 0 {
 		t.Errorf("HEAD: status %d, length %d, %d bytes", response.StatusCode, response.ContentLength, len(text))
 	}
 }

@@ -101,7 +101,8 @@ func TestDurabilityCopy_ServiceContinuesOnTheCopyOfItsDatabase(t *testing.T) {
 			t.Fatalf("the service ended with status %d", code)
 		}
 		records := copied(t, from.DatabaseURL, to).Get("records")
-		if records.Get("accounts").Int() != 2 || records.Get("keys").Int() < 2 || records.Get("schedules").Int() != 1 || records.Get("deliveries").Int() != 1 {
+		if records.Get("accounts").Int() != 2 || records.Get("keys").Int() < 2 || records.Get("schedules").Int() != 1 ||
+			records.Get("deliveries").Int() != 1 {
 			t.Errorf("the copy counts %s", records.Raw())
 		}
 		after := harness.Start(t, harness.Database(to))

@@ -108,7 +108,8 @@ func dawdle(seed uint64) http.Handler {
 
 func (s *storm) startSchedules() {
 	for i := range 4 {
-		job := create(s.client, fmt.Sprintf(`{"schedule_in":%.1f,"repeat_every":1,"method":"post","body":{},"url":"%s"}`, float64(i)/4, s.target.URL))
+		job := create(s.client, fmt.Sprintf(`{"schedule_in":%.1f,"repeat_every":1,"method":"post","body":{},"url":"%s"}`, float64(i)/4,
+			s.target.URL))
 		s.schedules = append(s.schedules, job.Get("schedule_id").Str())
 	}
 }

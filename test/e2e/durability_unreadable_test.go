@@ -37,7 +37,8 @@ func TestDurabilityUnreadable_RecordsOfACrashStopNothing(t *testing.T) {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetBusyTimeout(soon)
-	err = sqlitex.ExecuteTransient(db, `UPDATE jobs SET account = 1000000 WHERE CAST(name AS INTEGER) < ?`, &sqlitex.ExecOptions{Args: []any{unreadable}})
+	err = sqlitex.ExecuteTransient(db, `UPDATE jobs SET account = 1000000 WHERE CAST(name AS INTEGER) < ?`,
+		&sqlitex.ExecOptions{Args: []any{unreadable}})
 	if err != nil {
 		t.Fatal(err)
 	}

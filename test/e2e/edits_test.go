@@ -63,7 +63,8 @@ func TestEdit_NullIsAbsentWhereThereIsNothingToRemove(t *testing.T) {
 	a.Do("PUT", "/api/schedules/key:k", `{"url":"https://example.com/hook","repeat_every":60,"throtle":null}`).WantPointers("#/throtle")
 
 	held := create(a.Client, `{"url":"https://example.com/hook","scheduled_at":"`+far+`","idempotency_key":"h","on_conflict":"refuse"}`)
-	a.Do("PATCH", jobPath(held), `{"idempotency_key":null,"on_conflict":null,"throttle":null}`).WantPointers("#/idempotency_key", "#/on_conflict")
+	a.Do("PATCH", jobPath(held), `{"idempotency_key":null,"on_conflict":null,"throttle":null}`).WantPointers("#/idempotency_key",
+		"#/on_conflict")
 }
 
 func TestEdit_LargeValuesAreShortInTheHistory(t *testing.T) {
@@ -119,7 +120,8 @@ func TestPut_ManyAtOnceCreateOne(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range callers {
 		group.Go(func() {
-			answer, err := a.Try("PUT", path, fmt.Sprintf(`{"url":"https://example.com/hook","scheduled_at":"%s","repeat_every":60,"name":"n%d"}`, far, i))
+			answer, err := a.Try("PUT", path, fmt.Sprintf(
+				`{"url":"https://example.com/hook","scheduled_at":"%s","repeat_every":60,"name":"n%d"}`, far, i))
 			if err != nil {
 				t.Error(err)
 				return

@@ -32,7 +32,8 @@ func TestGroups_RequestBecomesAJobForEachTarget(t *testing.T) {
 	}
 	for i, route := range []*harness.Route{one, two} {
 		hit := route.Await(t, 1, soon)[0]
-		if want := "secret-" + strconv.Itoa(i); hit.Header.Get("X-Target") != want || hit.Header.Get("X-Own") != "b" || !strings.HasPrefix(string(hit.Body), `{"a":1,`) {
+		if want := "secret-" + strconv.Itoa(i); hit.Header.Get("X-Target") != want || hit.Header.Get("X-Own") != "b" ||
+			!strings.HasPrefix(string(hit.Body), `{"a":1,`) {
 			t.Errorf("target %d got %v %s", i, hit.Header, hit.Body)
 		}
 		awaitState(t, a.Client, made[i], "completed")
@@ -67,7 +68,8 @@ func TestGroups_RepeatedCallHasItsFirstJobs(t *testing.T) {
 		}
 		for range 2 {
 			repeated := call(`"group":"both"}`).Want(200).Data().Items()
-			if len(made) != 2 || len(repeated) != 2 || repeated[0].Get("job_id").Int() != made[0].Get("job_id").Int() || repeated[1].Get("job_id").Int() != made[1].Get("job_id").Int() {
+			if len(made) != 2 || len(repeated) != 2 || repeated[0].Get("job_id").Int() != made[0].Get("job_id").Int() ||
+				repeated[1].Get("job_id").Int() != made[1].Get("job_id").Int() {
 				t.Errorf("call %d returns %s, at first %s", i, repeated, made)
 			}
 		}
@@ -111,7 +113,8 @@ func TestGroups_RunBecomesItsJobs(t *testing.T) {
 			t.Errorf("GET %s shows what is redacted: %s", path, text)
 		}
 	}
-	if hits := [][]harness.Hit{one.Await(t, 1, soon), two.Await(t, 1, soon)}; hits[0][0].Header.Get("X-Target") != "secret-0" || string(hits[1][0].Body) != `"hi"` {
+	if hits := [][]harness.Hit{one.Await(t, 1, soon), two.Await(t, 1, soon)}; hits[0][0].Header.Get("X-Target") != "secret-0" ||
+		string(hits[1][0].Body) != `"hi"` {
 		t.Errorf("the targets got %v %s", hits[0][0].Header, hits[1][0].Body)
 	}
 }

@@ -114,7 +114,8 @@ func oddQuery(r *rand.Rand, p apitest.Parameter) string {
 		example := string(p.Examples[r.IntN(len(p.Examples))])
 		return url.QueryEscape(strings.Trim(example, `"`))
 	}
-	value := choose(r, "", "0", "1", "-1", "100", "101", "1.5", "1e2", "99999999999999999999", "x", "asc", "id,asc", "id,desc", "state", "job_id",
+	value := choose(r, "", "0", "1", "-1", "100", "101", "1.5", "1e2", "99999999999999999999", "x", "asc", "id,asc", "id,desc", "state",
+		"job_id",
 		`["id","asc"]`, `["id"`, "scheduled", "completed", "nonsense", "null", noUUID, "\x00", "\xff", "a,b,c", " ", "+1", "٣",
 		strings.Repeat("9", 500), "{}", "inserted_at,desc")
 	if r.IntN(5) == 0 && utf8.ValidString(value) && !strings.ContainsAny(value, "\x00 ") {
@@ -132,11 +133,13 @@ func oddMediaType(r *rand.Rand) string {
 func oddHeader(r *rand.Rand) harness.RequestOption {
 	switch r.IntN(8) {
 	case 0:
-		return harness.Header("Authorization", choose(r, "", "Bearer", "Token x", "Basic e30=", "Bearer \xff", "bearer  x", strings.Repeat("k", 9000)))
+		return harness.Header("Authorization", choose(r, "", "Bearer", "Token x", "Basic e30=", "Bearer \xff", "bearer  x",
+			strings.Repeat("k", 9000)))
 	case 1:
 		return harness.Header("Authorization")
 	case 2:
-		return harness.Header("Idempotency-Key", choose(r, "", `"`, `""`, `"a`, "a\xff", `"a\"b"`, "é", strings.Repeat("k", 300), "k", "a, b", "\t"))
+		return harness.Header("Idempotency-Key", choose(r, "", `"`, `""`, `"a`, "a\xff", `"a\"b"`, "é", strings.Repeat("k", 300), "k",
+			"a, b", "\t"))
 	case 3:
 		return harness.Header("Idempotency-Key", "one", "two")
 	case 4:
@@ -144,8 +147,10 @@ func oddHeader(r *rand.Rand) harness.RequestOption {
 	case 5:
 		return harness.Header("Content-Encoding", choose(r, "gzip", "identity", "br", "x"))
 	case 6:
-		return harness.Header(choose(r, "X-HTTP-Method-Override", "X-Forwarded-For", "Range", "If-None-Match", "Origin", "Cookie", "Forwarded",
-			"If-Modified-Since", "Accept-Encoding", "X-Request-Id", "Referer"), choose(r, "DELETE", "*", "bytes=0-", "\xff", "a=b; c", "::1", "127.0.0.1"))
+		return harness.Header(choose(r, "X-HTTP-Method-Override", "X-Forwarded-For", "Range", "If-None-Match", "Origin", "Cookie",
+			"Forwarded",
+			"If-Modified-Since", "Accept-Encoding", "X-Request-Id", "Referer"),
+			choose(r, "DELETE", "*", "bytes=0-", "\xff", "a=b; c", "::1", "127.0.0.1"))
 	}
 	return func(req *http.Request) {
 		req.Host = choose(r, "example.com", "[::1]:99999", "localhost:0", "EXAMPLE.com.")

@@ -28,7 +28,8 @@ func takeLedger(t *testing.T, c *harness.Client, target *harness.Route) *ledger 
 	l := &ledger{logs: map[int64][]string{}, hits: map[int64][]harness.Hit{}}
 	harness.Eventually(t, 3*soon, "no job to be due soon or under way", func() bool {
 		first := c.Get("/api/jobs?state=scheduled&limit=1&order_by=scheduled_at,asc").Want(200).Data().Get("0.job.scheduled_at")
-		if first.Exists() && instant(t, first).Before(time.Now().Add(soonDue)) || len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) > 0 {
+		if first.Exists() && instant(t, first).Before(time.Now().Add(soonDue)) ||
+			len(c.Get("/api/jobs?state=executing&limit=1").Want(200).Data().Items()) > 0 {
 			return false
 		}
 		// A job whose claim was released between the two reads was in neither.
@@ -101,9 +102,10 @@ var stories = map[string]struct {
 	least, most int
 	times       []string
 }{
-	"available":                  {"", 0, 0, nil},
-	"cancelled":                  {"", 0, 0, []string{"cancelled_at"}},
-	"cancelled after an attempt": {"request, error cancelled", 0, 1, []string{"cancelled_at"}}, // the abort may come before the request is sent
+	"available": {"", 0, 0, nil},
+	"cancelled": {"", 0, 0, []string{"cancelled_at"}},
+	"cancelled after an attempt": {"request, error cancelled", 0, 1,
+		[]string{"cancelled_at"}}, // the abort may come before the request is sent
 	"completed after an attempt": {"request, response", 1, 1, []string{"completed_at"}},
 }
 

@@ -60,8 +60,10 @@ func newOpenID(t testing.TB) *openID {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, map[string]any{
-			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}, "authorization_response_iss_parameter_supported": true,
+			"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
+			"jwks_uri":                                       p.URL + "/keys",
+			"id_token_signing_alg_values_supported":          []string{"ES256", "HS256", "none"},
+			"authorization_response_iss_parameter_supported": true,
 		})
 	})
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
@@ -170,7 +172,8 @@ type surfer struct {
 
 func newSurfer(t testing.TB, s *harness.Service) *surfer {
 	jar, _ := cookiejar.New(nil)
-	return &surfer{t, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, s.URL()}
+	return &surfer{t, http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		s.URL()}
 }
 
 // open returns the status of a page, where it redirects to, and its text.

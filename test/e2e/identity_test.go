@@ -65,7 +65,8 @@ func TestIdentity_TokensVerifyAndStayWithTheTarget(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = w.Write([]byte("you are " + r.Header.Get("Authorization")))
 	}))
-	job := create(a.Client, `{"method":"post","body":{"a":1},"url":"`+target.URL+`","retries":1,"backoff":[1],"auth":{"oidc":{"audience":"https://api.example.com"}}}`)
+	job := create(a.Client, `{"method":"post","body":{"a":1},"url":"`+target.URL+
+		`","retries":1,"backoff":[1],"auth":{"oidc":{"audience":"https://api.example.com"}}}`)
 	hits := target.Await(t, 2, soon)
 	var seen []string
 	for _, h := range hits {
@@ -129,7 +130,8 @@ func clientCertificate(t *testing.T, name string) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour)}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(24 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,8 @@ func clientCertificate(t *testing.T, name string) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}))
 }
 
 // TestIdentity_CertificatesBelongToTheirRequests: over a connection on which a
@@ -165,7 +168,8 @@ func TestIdentity_CertificatesBelongToTheirRequests(t *testing.T) {
 		}
 		a.Do(http.MethodPut, "/api/secrets/"+name, string(body)).Want(201)
 	}
-	for _, x := range [][3]string{{"/1", `,"auth":{"mtls":"one"}`, "completed"}, {"/2", "", "discarded"}, {"/3", `,"auth":{"mtls":"two"}`, "completed"}, {"/4", "", "discarded"}, {"/5", `,"auth":{"mtls":"one"}`, "completed"}} {
+	for _, x := range [][3]string{{"/1", `,"auth":{"mtls":"one"}`, "completed"}, {"/2", "", "discarded"},
+		{"/3", `,"auth":{"mtls":"two"}`, "completed"}, {"/4", "", "discarded"}, {"/5", `,"auth":{"mtls":"one"}`, "completed"}} {
 		awaitState(t, a.Client, create(a.Client, `{"url":"`+target.URL+x[0]+`","retries":0`+x[1]+`}`), x[2])
 	}
 	mu.Lock()

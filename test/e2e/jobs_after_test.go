@@ -33,7 +33,8 @@ func TestAfter_AChainStartsInOrder(t *testing.T) {
 	for i := 1; i < length; i++ {
 		body := fmt.Sprintf(`"body":%d,"metadata":false`, i)
 		if i%2 == 0 { // an id is as good as a number
-			jobs = append(jobs, create(a.Client, `{"url":"`+target.URL+`","method":"post","after":{"jobs":["`+jobs[i-1].Get("id").Str()+`"]},`+body+`}`))
+			jobs = append(jobs, create(a.Client, `{"url":"`+target.URL+`","method":"post","after":{"jobs":["`+jobs[i-1].Get("id").Str()+
+				`"]},`+body+`}`))
 			continue
 		}
 		jobs = append(jobs, create(a.Client, with(afterOf(target.URL, "completed", jobs[i-1]), body)))
@@ -83,7 +84,8 @@ func TestAfter_CancelEditRerunAndRunNow(t *testing.T) {
 		orphan = awaitState(t, a.Client, orphan, "cancelled")
 		wantEvents(t, logsOf(a.Client, orphan), "job.orphaned")
 	}
-	wantSame(t, "the payload", logsOf(a.Client, second)[0].Get("payload"), fmt.Sprintf(`{"job_id":%d,"state":"cancelled"}`, first.Get("job_id").Int()))
+	wantSame(t, "the payload", logsOf(a.Client, second)[0].Get("payload"),
+		fmt.Sprintf(`{"job_id":%d,"state":"cancelled"}`, first.Get("job_id").Int()))
 	again := a.Post(jobPath(first)+"/rerun", nil).Want(201).Data()
 	if len(again.Get("args.after")) > 0 {
 		t.Errorf("the rerun waits: %s", again.Raw())
@@ -104,7 +106,8 @@ func TestAfter_Refused(t *testing.T) {
 	}
 	a.Do("PUT", "/api/schedules/key:s", with(one, `"cron":"0 9 * * *"`)).WantProblem(422).WantPointers("#/after")
 	other := create(account(t).Client, waiting)
-	a.Post("/api/jobs", `{"url":"https://example.com/","after":{"jobs":["`+other.Get("id").Str()+`","11111111-1111-4111-8111-111111111111"]}}`).
+	a.Post("/api/jobs", `{"url":"https://example.com/","after":{"jobs":["`+other.Get("id").Str()+
+		`","11111111-1111-4111-8111-111111111111"]}}`).
 		WantProblem(422).WantPointers("#/after/jobs/0", "#/after/jobs/1")
 	var ids []string
 	for range 100 {

@@ -111,10 +111,12 @@ func TestArgs_FormsAreReadWithBracketNotation(t *testing.T) {
 			`{"url":"https://example.com","scheduled_at":"` + far + `","metadata":false,"method":"get","headers":{}}`},
 		{"elsewhere digits and booleans are strings",
 			`url=https://example.com&scheduled_at=` + far + `&body[n]=1&body[t]=true&headers[x-n]=1&query[a]=1`,
-			`{"url":"https://example.com","scheduled_at":"` + far + `","body":{"n":"1","t":"true"},"headers":{"x-n":"1"},"query":{"a":"1"},"method":"get"}`},
+			`{"url":"https://example.com","scheduled_at":"` + far +
+				`","body":{"n":"1","t":"true"},"headers":{"x-n":"1"},"query":{"a":"1"},"method":"get"}`},
 		{"nested objects and arrays",
 			`method=POST&url=https://example.com&scheduled_at=` + far + `&body[a][b]=1&body[a][c]=2&body[l][]=x&body[l][]=y`,
-			`{"method":"post","url":"https://example.com","scheduled_at":"` + far + `","body":{"a":{"b":"1","c":"2"},"l":["x","y"]},"headers":{}}`},
+			`{"method":"post","url":"https://example.com","scheduled_at":"` + far +
+				`","body":{"a":{"b":"1","c":"2"},"l":["x","y"]},"headers":{}}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

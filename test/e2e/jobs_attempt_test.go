@@ -155,7 +155,8 @@ func TestAttempt_TimeoutIs30SecondsByDefault(t *testing.T) {
 	target.AwaitEnds(t, 1, soon)
 	ended := awaitState(t, a.Client, job, "discarded")
 	began := instant(t, ended.Get("job.attempted_at"))
-	if took := instant(t, ended.Get("job.discarded_at")).Sub(began); took < 29*time.Second || took > harness.Allowed(33*time.Second, began) {
+	if took := instant(t, ended.Get("job.discarded_at")).Sub(began); took < 29*time.Second ||
+		took > harness.Allowed(33*time.Second, began) {
 		t.Errorf("given up after %s, want 30 s", took)
 	}
 }

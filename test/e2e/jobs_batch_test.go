@@ -23,14 +23,16 @@ func ndjson(c *harness.Client, text string, opts ...harness.RequestOption) *harn
 func TestBatch_StoresAllInTheOrderSent(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	answer := a.Post(batchPath, array(with(waiting, `"name":"a"`), with(waiting, `"name":"b","repeat_every":3600`), with(waiting, `"name":"c"`))).Want(201)
+	answer := a.Post(batchPath, array(with(waiting, `"name":"a"`), with(waiting, `"name":"b","repeat_every":3600`),
+		with(waiting, `"name":"c"`))).Want(201)
 	if got := strings.Join(answer.Data().Pluck("name"), " "); got != `"a" "b" "c"` {
 		t.Errorf("the records are of %s", got)
 	}
 	for _, record := range answer.Data().Items() {
 		wantSame(t, "read afterwards", a.Get(jobPath(record)).Want(200).Data(), record.Raw())
 	}
-	answer = ndjson(a.Client, with(waiting, `"name":"d"`)+"\n\n \t\r\n"+with(waiting, `"name":"e"`), harness.Header("Prefer", "return=minimal")).Want(201)
+	answer = ndjson(a.Client, with(waiting, `"name":"d"`)+"\n\n \t\r\n"+with(waiting, `"name":"e"`),
+		harness.Header("Prefer", "return=minimal")).Want(201)
 	for _, ids := range answer.Data().Items() {
 		if keys := strings.Join(ids.Keys(), " "); keys != "id job_id" {
 			t.Errorf("a minimal record has %s", keys)
@@ -61,7 +63,8 @@ func TestBatch_IsAllOrNothingUnlessAskedOtherwise(t *testing.T) {
 	if list := a.Get("/api/jobs?idempotency_key=good").Want(200).Data().Items(); len(list) != 0 {
 		t.Error("a refused batch has stored an item")
 	}
-	answer := a.Post(batchPath+"?atomic=false", array(good, `{"retries":99}`, with(keyed("held"), `"on_conflict":"refuse"`), keyed("held"), `5`)).Want(200)
+	answer := a.Post(batchPath+"?atomic=false", array(good, `{"retries":99}`, with(keyed("held"), `"on_conflict":"refuse"`), keyed("held"),
+		`5`)).Want(200)
 	if got := strings.Join(answer.Data().Pluck("status"), " "); got != "201 422 409 200 422" {
 		t.Errorf("the statuses are %s", got)
 	}
@@ -121,7 +124,8 @@ func TestBatch_ShowsAtMost16MiBOfHolders(t *testing.T) {
 	if n := len(a.Post(batchPath, array(slicesOf(10, keyed("stored"))...)).Want(200).Data().Items()); n != 10 {
 		t.Errorf("%d records, want 10", n)
 	}
-	statuses := a.Post(batchPath+"?atomic=false", array(slicesOf(30, with(keyed("stored"), `"on_conflict":"refuse"`))...)).Want(200).Data().Pluck("status")
+	refused := array(slicesOf(30, with(keyed("stored"), `"on_conflict":"refuse"`))...)
+	statuses := a.Post(batchPath+"?atomic=false", refused).Want(200).Data().Pluck("status")
 	if len(statuses) != 30 || statuses[0] != "409" {
 		t.Errorf("the statuses of refused items are %v", statuses)
 	}
@@ -168,7 +172,8 @@ func TestBatch_AKillStoresAllOrNothing(t *testing.T) {
 					mu.Lock()
 					sent++
 					mu.Unlock()
-					answer, err := a.Try("POST", batchPath, array(slicesOf(size, with(waiting, `"name":"`+name+`"`))...), harness.Header("Prefer", "return=minimal"))
+					answer, err := a.Try("POST", batchPath, array(slicesOf(size, with(waiting, `"name":"`+name+`"`))...),
+						harness.Header("Prefer", "return=minimal"))
 					if err != nil || answer.Status != 201 {
 						return
 					}

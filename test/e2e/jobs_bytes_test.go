@@ -19,7 +19,8 @@ func TestRequest_BytesAreSentAsTheyAre(t *testing.T) {
 		all[i] = byte(i)
 	}
 	encoded := base64.StdEncoding.EncodeToString(all)
-	job := create(a.Client, `{"url":"`+target.URL+`","method":"post","body":{"a":1},"scheduled_at":"`+far+`","callback_url":"`+callback.URL+`"}`)
+	job := create(a.Client, `{"url":"`+target.URL+`","method":"post","body":{"a":1},"scheduled_at":"`+far+`","callback_url":"`+callback.URL+
+		`"}`)
 	edited := a.Do("PATCH", jobPath(job), `{"body_base64":"`+encoded+`"}`).Want(200).Data()
 	wantSame(t, "args", edited.Get("args"), `{"url":"`+target.URL+`","method":"post","body_base64":"`+encoded+`","scheduled_at":"`+far+
 		`","callback_url":"`+callback.URL+`","headers":{}}`)
@@ -33,7 +34,8 @@ func TestRequest_BytesAreSentAsTheyAre(t *testing.T) {
 		t.Errorf("the log is %.300s", log.Raw())
 	}
 	report := harness.JSON(callback.Await(t, 1, soon)[0].Body)
-	if report.Get("request.body").Str() != encoded || report.Get("request.encoding").Str() != "base64" || report.Get("job.args.body_base64").Str() != encoded {
+	if report.Get("request.body").Str() != encoded || report.Get("request.encoding").Str() != "base64" ||
+		report.Get("job.args.body_base64").Str() != encoded {
 		t.Errorf("the callback is %.300s", report.Raw())
 	}
 	text := create(a.Client, `{"url":"`+target.URL+`","method":"put","headers":{"Content-Type":"application/json"},"body_base64":"`+

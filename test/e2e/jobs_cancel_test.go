@@ -130,7 +130,8 @@ func TestCancel_SeveralJobs(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	first, second, kept := create(a.Client, waiting), create(a.Client, with(waiting, `"repeat_every":60`)), create(a.Client, waiting)
-	ids := fmt.Sprintf(`[%d,%s,"%d",%s]`, first.Get("job_id").Int(), second.Get("id").Raw(), first.Get("job_id").Int(), first.Get("id").Raw())
+	ids := fmt.Sprintf(`[%d,%s,"%d",%s]`, first.Get("job_id").Int(), second.Get("id").Raw(), first.Get("job_id").Int(),
+		first.Get("id").Raw())
 	foreign := create(account(t).Client, waiting)
 	for _, unknown := range []string{noInt, `"` + noUUID + `"`, foreign.Get("job_id").Raw(), foreign.Get("id").Raw()} {
 		answer := a.Post("/api/jobs/cancel", `{"job_ids":[`+ids[1:len(ids)-1]+`,`+unknown+`]}`).WantProblem(404)
@@ -163,7 +164,8 @@ func TestCancel_SeveralJobsRefusesAnInvalidListOfIDs(t *testing.T) {
 		many += ",1"
 	}
 	for body, pointers := range map[string][]string{
-		`{}`: {"#/job_ids"}, `[1]`: {"#"}, `{"job_ids":[]}`: {"#/job_ids"}, `{"job_ids":1}`: {"#/job_ids"}, `{"job_ids":[` + many + `]}`: {"#/job_ids"},
+		`{}`: {"#/job_ids"}, `[1]`: {"#"}, `{"job_ids":[]}`: {"#/job_ids"}, `{"job_ids":1}`: {"#/job_ids"},
+		`{"job_ids":[` + many + `]}`:        {"#/job_ids"},
 		`{"job_ids":[1,0,"x",1.5,null,{}]}`: {"#/job_ids/1", "#/job_ids/2", "#/job_ids/3", "#/job_ids/4", "#/job_ids/5"},
 		`{"ids":[1]}`:                       {"#/ids"}, `{"job_ids":[1],"x":1}`: {"#/x"}, `{"job_ids":null}`: {"#/job_ids"},
 	} {

@@ -157,13 +157,15 @@ func TestCompletion_RacesHaveOneOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 5 {
-				job, target, path := accepting(t, owner.For(t), `"completion":{"within":60},"webhook_url":"`+harness.SharedTarget(t).Route(t).URL+`"`)
+				job, target, path := accepting(t, owner.For(t),
+					`"completion":{"within":60},"webhook_url":"`+harness.SharedTarget(t).Route(t).URL+`"`)
 				var group sync.WaitGroup
 				group.Go(func() { race(t, job, path) })
 				status := anyone.For(t).Post(path, `{"result":1}`).Status
 				group.Wait()
 				state := owner.For(t).Get(jobPath(job)).Want(200).Data().Get("job.state").Str()
-				if completed := state == "completed"; completed != (status == 200) || !completed && state != "cancelled" && state != "discarded" {
+				if completed := state == "completed"; completed != (status == 200) || !completed && state != "cancelled" &&
+					state != "discarded" {
 					t.Errorf("the result is answered with %d, the job is %s", status, state)
 				}
 				ends := 0

@@ -13,7 +13,8 @@ func TestConflict_ReplaceKeepsTheIdsAndAddsARevision(t *testing.T) {
 	a := account(t)
 	first := create(a.Client, with(keyed("k"), `"on_conflict":"replace","name":"one"`))
 	answer := a.Post("/api/jobs", with(keyed("k"), `"on_conflict":"replace","name":"two","body":2`)).Want(200)
-	if got := answer.Data(); got.Get("id").Str() != first.Get("id").Str() || got.Get("name").Str() != "two" || got.Get("job.has_confict").Raw() != "true" {
+	if got := answer.Data(); got.Get("id").Str() != first.Get("id").Str() || got.Get("name").Str() != "two" ||
+		got.Get("job.has_confict").Raw() != "true" {
 		t.Errorf("the replaced job is %s", got.Raw())
 	}
 	details := a.Get(jobPath(first) + "/details").Want(200).Data()
@@ -35,7 +36,8 @@ func TestConflict_AFollowerSurvivesKills(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	release := target.Hold(harness.Status(200))
 	call := func(n int) *harness.Answer {
-		return s.Public(t).Post("/api/jobs", fmt.Sprintf(`{"method":"post","metadata":false,"url":%q,"body":%d,"idempotency_key":"k","on_conflict":"replace"}`, target.URL, n))
+		return s.Public(t).Post("/api/jobs", fmt.Sprintf(
+			`{"method":"post","metadata":false,"url":%q,"body":%d,"idempotency_key":"k","on_conflict":"replace"}`, target.URL, n))
 	}
 	call(1).Want(201)
 	harness.Eventually(t, soon, "the first request", func() bool { return len(target.Hits()) == 1 })

@@ -72,7 +72,8 @@ func TestDynamicFields_BodyThatIsExactlyOneIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	_, hits := sequel(t, a.Client, `"body":"$previous"`, `[1,{"a":2}]`)
-	wantSame(t, "the first body, an object", hits[0].JSON(), `{"$job":{"id":`+hits[0].Header.Get("X-Punctual-Job-Id")+`},"$previous":{},"$state":{}}`)
+	wantSame(t, "the first body, an object", hits[0].JSON(),
+		`{"$job":{"id":`+hits[0].Header.Get("X-Punctual-Job-Id")+`},"$previous":{},"$state":{}}`)
 	wantSame(t, "the second body", hits[1].JSON(), `[1,{"a":2}]`)
 	hit := sent(t, a.Client, "", `"method":"post","metadata":false,"body":"$job"`)
 	wantSame(t, "without metadata", hit.JSON(), `{"id":`+hit.Header.Get("X-Punctual-Job-Id")+`}`)

@@ -45,7 +45,8 @@ func TestPreview_RefusesWhatCreateRefuses(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	for _, body := range []string{
-		`{}`, `[]`, `{"url":"http://example.com"}`, `{"url":"https://example.com","schedule_at":1}`, `{"url":"https://example.com","cron":"x","name":1}`,
+		`{}`, `[]`, `{"url":"http://example.com"}`, `{"url":"https://example.com","schedule_at":1}`,
+		`{"url":"https://example.com","cron":"x","name":1}`,
 		`{"url":"https://example.com","cron":"0 0 30 2 *"}`, `{"url":"https://example.com","headers":{"host":"x"},"retries":99}`,
 	} {
 		want := a.Post("/api/jobs", body).WantProblem(422)

@@ -54,7 +54,8 @@ func TestRedact_IsSentAndNeverShown(t *testing.T) {
 	}))
 	receiver := harness.SharedTarget(t).Route(t)
 	events := follow(t, a.Client, "")
-	job := create(a.Client, `{"url":"`+target.URL+`","method":"post","repeat_every":[1,"hour"],"body":{"a":"`+body+`","from":"$previous.cursor"},
+	job := create(a.Client, `{"url":"`+target.URL+`","method":"post","repeat_every":[1,"hour"],"body":{"a":"`+body+
+		`","from":"$previous.cursor"},
 		"query":{"after":"$previous.cursor"},"headers":{"X-Key":"`+header+`","X-Open":"o"},"redact":["body","response","header:x-key"],
 		"idempotency_key":"hidden","callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+`"}`)
 	wantSame(t, "the record's body", job.Get("args.body"), `"[redacted]"`)
@@ -65,13 +66,15 @@ func TestRedact_IsSentAndNeverShown(t *testing.T) {
 	awaitState(t, a.Client, next, "completed")
 	hits := target.Await(t, 2, soon)
 	sent := harness.JSON(hits[1].Body)
-	if sent.Get("a").Str() != body || sent.Get("from").Str() != answer || hits[1].Header.Get("X-Key") != header || !strings.Contains(hits[1].RawQuery, answer) {
+	if sent.Get("a").Str() != body || sent.Get("from").Str() != answer || hits[1].Header.Get("X-Key") != header ||
+		!strings.Contains(hits[1].RawQuery, answer) {
 		t.Errorf("the second run sent %s with %v to %s", hits[1].Body, hits[1].Header, hits[1].RawQuery)
 	}
 	wantSame(t, "$state", a.Get(schedule+"/state").Want(200).Data(), `{"state":{"seen":1},"previous":"[redacted]"}`)
 	logs := logsOf(a.Client, next)
 	wantSame(t, "the request's log", logs[0].Get("payload.headers"), `{"X-Key":"[redacted]","X-Open":"o"}`)
-	if response := logs[1].Get("payload"); response.Get("status").Int() != 200 || response.Get("body").Str() != "[redacted]" || response.Get("headers.X-Answer").Str() != "[redacted]" {
+	if response := logs[1].Get("payload"); response.Get("status").Int() != 200 || response.Get("body").Str() != "[redacted]" ||
+		response.Get("headers.X-Answer").Str() != "[redacted]" {
 		t.Errorf("the response's log is %s", response.Raw())
 	}
 	texts := map[string]string{"standard output": s.Stdout() + "-", "standard error": s.Stderr()}
@@ -79,7 +82,8 @@ func TestRedact_IsSentAndNeverShown(t *testing.T) {
 		texts[fmt.Sprint("message ", i)] = string(hit.Body)
 	}
 	for _, path := range []string{
-		"/api/jobs", "/api/jobs?q=nobody", jobPath(next), jobPath(next) + "/details", jobPath(next) + "/revisions", "/api/logs", "/api/logs/export", "/api/schedules", schedule, schedule + "/details",
+		"/api/jobs", "/api/jobs?q=nobody", jobPath(next), jobPath(next) + "/details", jobPath(next) + "/revisions", "/api/logs",
+		"/api/logs/export", "/api/schedules", schedule, schedule + "/details",
 		schedule + "/revisions", schedule + "/state", "/api/export", "/api/stats", "/metrics",
 	} {
 		texts[path] = string(reader.Get(path).Want(200).Body)
@@ -136,13 +140,15 @@ func TestRedact_ThePublicPagesShowNothing(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"$fail":"`+answer+`"}`)
 	}))
-	job := create(c, `{"url":"`+target.URL+`","method":"post","retries":0,"body":"`+body+`","headers":{"X-Key":"`+body+`"},"redact":["body","response","headers"],"name":"hidden"}`)
+	job := create(c, `{"url":"`+target.URL+`","method":"post","retries":0,"body":"`+body+`","headers":{"X-Key":"`+body+
+		`"},"redact":["body","response","headers"],"name":"hidden"}`)
 	awaitState(t, c, job, "discarded")
 	logs := logsOf(c, job)
 	texts := map[string]string{"logs": fmt.Sprint(logs)}
 	wantSame(t, "the failure", logs[1].Get("payload.error"), `{"kind":"answer","message":"[redacted]"}`)
 	number := job.Get("job_id").Raw()
-	for _, page := range []string{"/public/jobs/" + number, "/public/jobs/" + number + "/text/body", "/public/jobs/" + number + "/text/args", "/public/jobs", "/public/logs", "/public/attempts"} {
+	for _, page := range []string{"/public/jobs/" + number, "/public/jobs/" + number + "/text/body",
+		"/public/jobs/" + number + "/text/args", "/public/jobs", "/public/logs", "/public/attempts"} {
 		texts[page] = pageOf(t, s.URL()+page)
 	}
 	if !strings.Contains(texts["/public/jobs/"+number], "[redacted]") {

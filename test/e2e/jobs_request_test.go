@@ -237,7 +237,8 @@ func TestRequest_HeadersOfTheServiceAreRefused(t *testing.T) {
 		a.Do("PUT", "/api/schedules/key:k", with(create, `"repeat_every":3600`)).WantProblem(422).WantPointers(pointer)
 		a.Post("/api/apply", document("", dailyItem("a", ","+headers))).WantProblem(422).WantPointers("#/schedules/0/headers/" + name)
 		a.Post(jobPath(job)+"/rerun", "{"+headers+"}").WantProblem(422).WantPointers(pointer)
-		a.Post("/api/operations", `{"action":"rerun","filter":{},"all":true,"set":{`+headers+`}}`).WantProblem(422).WantPointers("#/set/headers/" + name)
+		a.Post("/api/operations", `{"action":"rerun","filter":{},"all":true,"set":{`+headers+
+			`}}`).WantProblem(422).WantPointers("#/set/headers/" + name)
 		result := harness.Command(t, clientOf(a), "jobs", "create", "https://example.com/", "--header", name+": 100-continue")
 		if result.Code == 0 || !strings.Contains(result.Stderr, name) {
 			t.Errorf("the command accepts %s: %+v", name, result)

@@ -27,7 +27,8 @@ func TestRerun_AndEnableNeedTheLimitsAndSecretsThatAreNamed(t *testing.T) {
 	}
 	a.Post(jobPath(job)+"/rerun", `{"limits":null,"description":"d"}`).WantProblem(422).WantPointers("#/headers/X-Key")
 	a.Post(jobPath(job)+"/rerun", `{"limits":null,"headers":null,"scheduled_at":"`+far+`"}`).Want(201)
-	operation := a.Post("/api/operations", `{"action":"rerun","filter":{"state":"cancelled","host":"127.0.0.1"},"set":{"retries":1}}`).Want(202).Data()
+	operation := a.Post("/api/operations", `{"action":"rerun","filter":{"state":"cancelled","host":"127.0.0.1"},"set":{"retries":1}}`).Want(
+		202).Data()
 	harness.Eventually(t, soon, "the operation to finish", func() bool {
 		operation = a.Get("/api/operations/" + operation.Get("id").Str()).Want(200).Data()
 		return operation.Get("state").Str() == "finished"
@@ -57,7 +58,8 @@ func TestRerun_SendsTheSameRequestOnceAsANewJob(t *testing.T) {
 	wantSame(t, "key", again.Get("idempotency_key"), "null")
 	wantSame(t, "name", again.Get("name"), `"n"`)
 	wantSame(t, "description", again.Get("description"), `"d"`)
-	wantSame(t, "args", again.Get("args"), `{"url":"`+target.URL+`","method":"post","body":{"n":1.10},"query":{"a":1},"retries":0,"headers":{}}`)
+	wantSame(t, "args", again.Get("args"), `{"url":"`+target.URL+
+		`","method":"post","body":{"n":1.10},"query":{"a":1},"retries":0,"headers":{}}`)
 	awaitState(t, a.Client, again, "completed")
 	wantSame(t, "the first job", a.Get(jobPath(job)).Want(200).Data(), job.Raw())
 	a.Post(jobPath(again)+"/rerun", nil).Want(201)

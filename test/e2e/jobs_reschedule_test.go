@@ -22,7 +22,8 @@ func TestReschedule_ChangesTheDueTime(t *testing.T) {
 	job := create(a.Client, `{"url":"`+target.URL+`","schedule_in":[1,"week"],"idempotency_key":"k"}`)
 	moved := reschedule(a.Client, jobPath(job), `{"scheduled_at":"2031-05-06T09:08:09+02:00"}`).Want(200).Data()
 	wantSame(t, "due", moved.Get("job.scheduled_at"), `"2031-05-06T07:08:09.000000Z"`)
-	wantSame(t, "args", moved.Get("args"), `{"url":"`+target.URL+`","scheduled_at":"2031-05-06T09:08:09+02:00","method":"get","headers":{}}`)
+	wantSame(t, "args", moved.Get("args"), `{"url":"`+target.URL+
+		`","scheduled_at":"2031-05-06T09:08:09+02:00","method":"get","headers":{}}`)
 	wantSame(t, "read", a.Get(jobPath(job)).Want(200).Data(), moved.Raw())
 	wantSame(t, "found by key", a.Get("/api/jobs?idempotency_key=k").Want(200).Data().Get("0"), moved.Raw())
 	sooner := reschedule(a.Client, jobPath(moved), `{"schedule_in":0.2}`).Want(200).Data()

@@ -176,17 +176,20 @@ func TestValidation_ListsAtMost100Problems(t *testing.T) {
 		more int64
 	}{
 		"unknown fields": {`{` + members.String() + `"url":"https://example.com/"}`, 59_900},
-		"query values":   {`{"url":"https://example.com/","query":{"` + strings.Repeat("k", 200_000) + `":` + listOf(200_000, "{}") + `}}`, 199_901},
-		"header values":  {`{"url":"https://example.com/","headers":{"x":` + listOf(250_000, "{}") + `}}`, 249_901},
-		"ids":            {``, 59_900},
+		"query values": {`{"url":"https://example.com/","query":{"` + strings.Repeat("k", 200_000) + `":` + listOf(200_000, "{}") + `}}`,
+			199_901},
+		"header values": {`{"url":"https://example.com/","headers":{"x":` + listOf(250_000, "{}") + `}}`, 249_901},
+		"ids":           {``, 59_900},
 	} {
 		path := "/api/jobs"
 		if name == "ids" {
 			path, x.body = "/api/jobs/cancel", `{`+members.String()+`"job_ids":[1]}`
 		}
 		answer := a.Post(path, x.body).WantProblem(422)
-		if got := len(answer.JSON.Get("errors").Items()); got != 100 || answer.JSON.Get("more").Int() != x.more || len(answer.Body) > 200_000 {
-			t.Errorf("%s: %d problems and %s more in %d bytes, want 100 and %d", name, got, answer.JSON.Get("more").Raw(), len(answer.Body), x.more)
+		if got := len(answer.JSON.Get("errors").Items()); got != 100 || answer.JSON.Get("more").Int() != x.more ||
+			len(answer.Body) > 200_000 {
+			t.Errorf("%s: %d problems and %s more in %d bytes, want 100 and %d", name, got, answer.JSON.Get("more").Raw(), len(answer.Body),
+				x.more)
 		}
 		if end := "; and " + strconv.FormatInt(x.more, 10) + " more problems"; !strings.HasSuffix(answer.JSON.Get("detail").Str(), end) {
 			t.Errorf("%s: the detail does not end in %q", name, end)

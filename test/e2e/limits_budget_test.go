@@ -37,7 +37,8 @@ func TestLimitBudget_RequestThatCannotFitIsRefusedOnCreate(t *testing.T) {
 		a.Post("/api/jobs", with(waiting, members)).WantProblem(422).WantPointers(pointer)
 	}
 	a.Post("/api/jobs", with(waiting, `"body":`+strings.Repeat("[", 20_000))).WantProblem(400)
-	a.Post("/api/jobs", "url=https://example.com/&"+strings.Repeat("body[]=&", 60_000), harness.ContentType("application/x-www-form-urlencoded")).
+	a.Post("/api/jobs", "url=https://example.com/&"+strings.Repeat("body[]=&", 60_000),
+		harness.ContentType("application/x-www-form-urlencoded")).
 		WantProblem(422).WantPointers("#")
 	create(a.Client, with(waiting, `"method":"post","body":`+nest(127)))
 	create(a.Client, with(waiting, `"query":`+strings.Repeat(`{"a":`, 64)+"1"+strings.Repeat("}", 64)))
@@ -106,7 +107,8 @@ func TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent(t *testing.T) {
 	if told["job.response"].Exists() {
 		t.Error("job.response was sent")
 	}
-	wantSame(t, "the state", a.Get("/api/schedules/"+first.Get("schedule_id").Str()).Want(200).Data().Get("id"), first.Get("schedule_id").Raw())
+	wantSame(t, "the state", a.Get("/api/schedules/"+first.Get("schedule_id").Str()).Want(200).Data().Get("id"),
+		first.Get("schedule_id").Raw())
 }
 
 // TestLimitBudget_RequestOverItIsRecordedOnceDespiteCrashes kills the service

@@ -144,10 +144,12 @@ func TestLimitConnection_UnreadRecordsOfDuplicatesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	ann := s.Account(t)
-	create(ann.Client, `{"url":"https://example.com/","method":"post","idempotency_key":"k","scheduled_at":"`+far+`","body":"`+strings.Repeat("x", 1<<20-300)+`"}`)
+	create(ann.Client, `{"url":"https://example.com/","method":"post","idempotency_key":"k","scheduled_at":"`+far+`","body":"`+
+		strings.Repeat("x", 1<<20-300)+`"}`)
 	before := metric(t, s.Client(t, ""), "process_resident_memory_bytes")
 	const body = `{"url":"https://example.com/","idempotency_key":"k"}`
-	call := fmt.Sprintf("POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann.Key, len(body), body)
+	call := fmt.Sprintf("POST /api/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", ann.Key,
+		len(body), body)
 	const clients = 500
 	for _, c := range connectMany(t, s, clients) {
 		if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
@@ -174,7 +176,8 @@ func TestLimitConnection_UnreadRecordsOfDuplicatesAreBounded(t *testing.T) {
 func TestLimitConnection_FloodKeepsNoOtherClientOut(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]string{
-		"silent": "", "header": "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", "body": broadcastOf(1<<20) + "{", "idle": "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+		"silent": "", "header": "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n", "body": broadcastOf(1<<20) + "{",
+		"idle": "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,7 +228,8 @@ func TestLimitConnection_ClientThatDoesNotReadItsResponseIsClosed(t *testing.T) 
 	s := harness.Start(t)
 	ann := s.Account(t)
 	for range 30 {
-		create(ann.Client, `{"url":"https://example.com/hook","method":"post","scheduled_at":"`+far+`","body":"`+strings.Repeat("x", 1<<20-200)+`"}`)
+		create(ann.Client, `{"url":"https://example.com/hook","method":"post","scheduled_at":"`+far+`","body":"`+
+			strings.Repeat("x", 1<<20-200)+`"}`)
 	}
 	c := connect(t, s)
 	if err := c.Conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
@@ -237,6 +241,7 @@ func TestLimitConnection_ClientThatDoesNotReadItsResponseIsClosed(t *testing.T) 
 		return metric(t, s.Client(t, ""), `punctual_bytes_in_flight{direction="sent"}`) > 0
 	})
 	harness.Eventually(t, 2*soon, "the client to be let go", func() bool {
-		return metric(t, s.Client(t, ""), `punctual_bytes_in_flight{direction="sent"}`) == 0 && metric(t, s.Client(t, ""), "punctual_connections") < before
+		return metric(t, s.Client(t, ""), `punctual_bytes_in_flight{direction="sent"}`) == 0 &&
+			metric(t, s.Client(t, ""), "punctual_connections") < before
 	})
 }

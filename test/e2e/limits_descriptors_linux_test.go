@@ -36,7 +36,8 @@ func TestLimitDescriptors_ShortageFailsNoAttempt(t *testing.T) {
 	release := limitFiles(t, s)
 	job := create(c, `{"retries":0,"url":"`+target.URL+`","callback_url":"`+target.URL+`"}`)
 	// Without another call: whoever connects now has the service close an idle connection.
-	harness.Eventually(t, soon, "an attempt to be interrupted", func() bool { return strings.Contains(s.Stderr(), "this machine has run out of resources") })
+	harness.Eventually(t, soon, "an attempt to be interrupted",
+		func() bool { return strings.Contains(s.Stderr(), "this machine has run out of resources") })
 	release()
 	logs := awaitLogs(t, c, job, 2, soon)
 	wantSame(t, "kind", logs[1].Get("payload.kind"), `"interrupted"`)

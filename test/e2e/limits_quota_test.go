@@ -117,8 +117,10 @@ func TestLimitQuota_RemovedSchedulesMakeRoom(t *testing.T) {
 	create(a.Client, daily)
 	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""))).Want(200)
 	wantFull(t, a.Post("/api/apply", document("", dailyItem("c", ""))), "max-schedules")
-	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("d", ""))), "c created, d created, a removed, b removed")
-	wantFull(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("e", ""), dailyItem("f", ""))), "max-schedules")
+	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("d", ""))),
+		"c created, d created, a removed, b removed")
+	wantFull(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""), dailyItem("e", ""), dailyItem("f", ""))),
+		"max-schedules")
 	wantFull(t, a.Post("/api/jobs", daily), "max-schedules")
 	a.Post("/api/apply", document(`,"prune":true`, dailyItem("d", ""))).Want(200)
 	create(a.Client, daily)

@@ -157,7 +157,8 @@ func TestLimits_HostIsReadAsInURLs(t *testing.T) {
 			return a.Get(path).Want(200).Data().Get("waiting").Int() == 1
 		})
 		wantSame(t, "waiting_for", a.Get(jobPath(job)+"/details").Want(200).Data().Get("waiting_for"), `["host:`+x.key+`"]`)
-		if found := a.Get("/api/jobs?host=" + x.spelling).Want(200).Data().Items(); len(found) != 1 || found[0].Get("id").Raw() != job.Get("id").Raw() {
+		if found := a.Get("/api/jobs?host=" + x.spelling).Want(200).Data().Items(); len(found) != 1 ||
+			found[0].Get("id").Raw() != job.Get("id").Raw() {
 			t.Errorf("host=%s finds %d jobs", x.spelling, len(found))
 		}
 		a.Post(jobPath(job)+"/cancel", nil).Want(200)
@@ -198,7 +199,8 @@ func TestLimits_ListLinksToItsNextPage(t *testing.T) {
 			t.Errorf("%s has %d records over all pages, want 3", list, got)
 		}
 		for page, want := range map[string]string{
-			"?limit=2": "<" + list + `?limit=2&offset=2>; rel="next"`, "?limit=3": "", "?limit=1&offset=1": "<" + list + `?limit=1&offset=2>; rel="next"`, "?limit=1&offset=2": "", "": "",
+			"?limit=2": "<" + list + `?limit=2&offset=2>; rel="next"`, "?limit=3": "",
+			"?limit=1&offset=1": "<" + list + `?limit=1&offset=2>; rel="next"`, "?limit=1&offset=2": "", "": "",
 		} {
 			if got := a.Get(list + page).Want(200).Header.Get("Link"); got != want {
 				t.Errorf("the Link of %s%s is %s, want %s", list, page, got, want)

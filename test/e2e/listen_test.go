@@ -96,7 +96,8 @@ func TestListen_AnswersJobsCallbacksAndWebhooksWithTheirSignatures(t *testing.T)
 		if want := `{"n":1.10,"$job"`; r.uri != "/base/a%2Fb/c?x=1&y=%C3%A9" || !strings.HasPrefix(r.body, want) {
 			t.Errorf("the program got %s with %s", r.uri, r.body)
 		}
-		if got := r.header; strings.Join(got["X-Own"], ",") != "1,2" || got.Get("Authorization") != "Bearer t" || got.Get("X-Punctual-Attempt") != "1" ||
+		if got := r.header; strings.Join(got["X-Own"], ",") != "1,2" || got.Get("Authorization") != "Bearer t" ||
+			got.Get("X-Punctual-Attempt") != "1" ||
 			!strings.HasPrefix(got.Get("User-Agent"), "punctual/") || got.Get("Accept-Encoding") != "" {
 			t.Errorf("the header is %v", got)
 		}
@@ -104,7 +105,8 @@ func TestListen_AnswersJobsCallbacksAndWebhooksWithTheirSignatures(t *testing.T)
 	logs := awaitLogs(t, a.Client, job, 2, soon)
 	wantEvents(t, logs, "http.request", "http.response")
 	payload := logs[1].Get("payload")
-	if payload.Get("status").Raw() != "201" || payload.Get("body.answered").Raw() != "true" || !strings.Contains(payload.Get("headers").Raw(), "b=2") {
+	if payload.Get("status").Raw() != "201" || payload.Get("body.answered").Raw() != "true" ||
+		!strings.Contains(payload.Get("headers").Raw(), "b=2") {
 		t.Errorf("the response's log: %s", payload)
 	}
 	line := "PUT    /a%2Fb/c?x=1&y=%C3%A9  job " + job.Get("job_id").Raw() + ", attempt 1"

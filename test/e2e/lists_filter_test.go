@@ -108,7 +108,8 @@ func TestListFilter_JobsByTagHostNameAndTimeCombine(t *testing.T) {
 	at := two.Get("job.inserted_at").Str()
 	for query, want := range map[string][]string{
 		"tag=a": {"3", "2", "1"}, "tag=a&tag=b:c": {"3", "2"}, "tag=b:c&tag=a&tag=a": {"3", "2"}, "tag=none": nil, "tag=b": nil,
-		"host=one.example": {"3", "2", "1"}, "host=ONE.EXAMPLE": {"3", "2", "1"}, "host=example": nil, "name=3": {"3", "3"}, "name=3&tag=a": {"3"},
+		"host=one.example": {"3", "2", "1"}, "host=ONE.EXAMPLE": {"3", "2", "1"}, "host=example": nil, "name=3": {"3", "3"},
+		"name=3&tag=a":          {"3"},
 		"tag=a&state=cancelled": {"2"}, "tag=a&state=scheduled": {"3", "1"}, "host=one.example&state=scheduled&tag=a": {"1"},
 		"since=" + at: {"3", "3", "2"}, "until=" + at: {"1"}, "tag=a&since=" + at: {"3", "2"}, "since=" + at + "&until=" + at: nil,
 		"tag=a&order_by=job_id,asc": {"1", "2", "3"}, "tag=a&offset=1": {"2", "1"}, "tag=a&host=one.example&offset=1": {"1"},
@@ -123,8 +124,9 @@ func TestListFilter_JobsByTagHostNameAndTimeCombine(t *testing.T) {
 		}
 	}
 	for query, parameters := range map[string][]string{
-		"tag=": {"tag"}, "tag=A": {"tag"}, "tag=a&tag=-b": {"tag"}, "host=": {"host"}, "host=one.example:8443": {"host"}, "host=https://one.example": {"host"},
-		"name=": {"name"}, "name=1&name=2": {"name"}, "since=yesterday&until=soon": {"since", "until"},
+		"tag=": {"tag"}, "tag=A": {"tag"}, "tag=a&tag=-b": {"tag"}, "host=": {"host"}, "host=one.example:8443": {"host"},
+		"host=https://one.example": {"host"},
+		"name=":                    {"name"}, "name=1&name=2": {"name"}, "since=yesterday&until=soon": {"since", "until"},
 		"since=2030-01-02&until=2030-01-01": {"until"},
 	} {
 		a.Get("/api/jobs?" + query).WantParameters(parameters...)
@@ -187,7 +189,8 @@ func TestListFilter_CountsTakeTheFilters(t *testing.T) {
 	a.Post(jobPath(gone)+"/cancel", nil).Want(200)
 	run := create(a.Client, with(waiting, `"repeat_every":60`))
 	for query, want := range map[string]string{
-		"": "2 1", "tag=a": "1 1", "tag=a&host=one.example": "1 0", "tag=a&state=cancelled": "0 1", "name=2": "0 1", "state=scheduled": "2 0",
+		"": "2 1", "tag=a": "1 1", "tag=a&host=one.example": "1 0", "tag=a&state=cancelled": "0 1", "name=2": "0 1",
+		"state=scheduled": "2 0",
 		"schedule_id=" + run.Get("schedule_id").Str(): "1 0", "until=2020-01-01": "0 0",
 	} {
 		answer := a.Get("/api/jobs/counts?" + query).Want(200)
@@ -220,14 +223,16 @@ func TestQuery_MisspeltParametersNameTheOneThatWasMeant(t *testing.T) {
 	}
 	a.Get("/api/jobs?status=a&tags=b&limit=5").WantParameters("status", "tags")
 	a.Get("/api/jobs?utm_source=x&_=1&x=%zz").Want(200)
-	for query, name := range map[string]string{"limit=%zz": "limit", "tag=100%": "tag", "limit=5;offset=3": "limit", "order_by[]=%": "order_by"} {
+	for query, name := range map[string]string{"limit=%zz": "limit", "tag=100%": "tag", "limit=5;offset=3": "limit",
+		"order_by[]=%": "order_by"} {
 		a.Get("/api/jobs?" + query).WantParameters(name)
 	}
 	a.Get(jobPath(job) + "?verbose=1").Want(200)
 	for _, query := range []string{"order_by[]=job_id&order_by[]=desc", "order_by[0]=job_id&order_by[1]=desc"} {
 		a.Get("/api/jobs?" + query).Want(200)
 	}
-	if detail := a.Get("/api/jobs?order_by[2]=x").WantParameters("order_by").JSON.Get("detail").Str(); !strings.Contains(detail, "can't be given as order_by[2]") {
+	if detail := a.Get("/api/jobs?order_by[2]=x").WantParameters("order_by").JSON.Get("detail").Str(); !strings.Contains(detail,
+		"can't be given as order_by[2]") {
 		t.Errorf("the detail is %q", detail)
 	}
 	a.Get("/api/ping?x=1").Want(200)

@@ -54,7 +54,8 @@ func TestListLogs_OfAScheduleAreThoseOfItsRuns(t *testing.T) {
 		shown = append(shown, log.Get("job_id").Raw()+" "+log.Get("event").Str())
 	}
 	one, two := first.Get("job_id").Raw(), second.Get("job_id").Raw()
-	want := []string{two + " worker.http.response", two + " worker.http.request", one + " worker.http.response", one + " worker.http.request"}
+	want := []string{two + " worker.http.response", two + " worker.http.request", one + " worker.http.response",
+		one + " worker.http.request"}
 	if !slices.Equal(shown, want) {
 		t.Errorf("the logs are %q, want %q", shown, want)
 	}

@@ -24,18 +24,21 @@ func TestPeriod_MeansTheSameInEveryList(t *testing.T) {
 		}
 		counts = append(counts, int64(len(a.Get("/api/jobs?"+query.Encode()).Want(200).Data().Items())))
 		counts = append(counts, a.Get("/api/jobs/counts?"+query.Encode()).Want(200).Data().Get("available").Int())
-		operation := a.Post("/api/operations", `{"action":"cancel","dry_run":true,"filter":{"host":"example.com"`+filter+`}}`).Want(200).Data()
+		operation := a.Post("/api/operations", `{"action":"cancel","dry_run":true,"filter":{"host":"example.com"`+filter+
+			`}}`).Want(200).Data()
 		return append(counts, operation.Get("matched").Int())
 	}
 	for _, c := range []struct {
 		since, until string
 		want         int64
 	}{
-		{at, after, 1}, {at, at, 0}, {after, after, 0}, {unix, after, 1}, {at, unix, 0}, {unix, unix, 0}, {"0", after, 1}, {"2020-01-01", "2020-01-01", 0},
+		{at, after, 1}, {at, at, 0}, {after, after, 0}, {unix, after, 1}, {at, unix, 0}, {unix, unix, 0}, {"0", after, 1},
+		{"2020-01-01", "2020-01-01", 0},
 	} {
 		for i, n := range matched(map[string]string{"since": c.since, "until": c.until}) {
 			if n != c.want {
-				t.Errorf("from %s until %s: %s has %d, want %d", c.since, c.until, []string{"the list", "the count", "the operation"}[i], n, c.want)
+				t.Errorf("from %s until %s: %s has %d, want %d", c.since, c.until, []string{"the list", "the count", "the operation"}[i], n,
+					c.want)
 			}
 		}
 		if n := len(a.Get("/api/logs?" + url.Values{"since": {c.since}, "until": {c.until}}.Encode()).Want(200).Data().Items()); n != 0 {
@@ -45,5 +48,6 @@ func TestPeriod_MeansTheSameInEveryList(t *testing.T) {
 	for _, path := range []string{"/api/jobs", "/api/jobs/counts", "/api/logs", "/api/logs/export"} {
 		a.Get(path + "?since=2031-01-02&until=2031-01-01").WantProblem(422).WantParameters("until")
 	}
-	a.Post("/api/operations", `{"action":"cancel","filter":{"since":"2031-01-02","until":"2031-01-01"}}`).WantProblem(422).WantPointers("#/filter/until")
+	a.Post("/api/operations", `{"action":"cancel","filter":{"since":"2031-01-02","until":"2031-01-01"}}`).WantProblem(422).WantPointers(
+		"#/filter/until")
 }

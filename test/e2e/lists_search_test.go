@@ -63,7 +63,8 @@ func TestListSearch_FindsByIDKeyURLAndName(t *testing.T) {
 		}
 	}
 	a.Post(jobPath(plain)+"/cancel", nil).Want(200)
-	for q, want := range map[string]string{plain.Get("job_id").Raw(): plain.Get("id").Raw(), "example.com": plain.Get("id").Raw(), "hook": ""} {
+	for q, want := range map[string]string{plain.Get("job_id").Raw(): plain.Get("id").Raw(), "example.com": plain.Get("id").Raw(),
+		"hook": ""} {
 		if got := search(a.Client, q, "&state=cancelled"); got != want {
 			t.Errorf("%q finds %s among the cancelled, want %s", q, got, want)
 		}

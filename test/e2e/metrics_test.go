@@ -157,8 +157,10 @@ func TestMetrics_AreServedOnAnotherAddress(t *testing.T) {
 	}
 	harness.Eventually(t, soon, "the service to be ready", func() bool { return status(s.URL()+"/readyz") == 200 })
 	for path, want := range map[string][2]int{
-		"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}, "/api/ping": {200, 404}, "/api/jobs": {401, 404}, "/": {200, 404}, "/docs": {200, 404},
-		"/debug/pprof/": {404, 200}, "/debug/pprof/heap": {404, 200}, "/debug/pprof/profile?seconds=1": {404, 200}, "/debug/pprof/cmdline": {404, 404},
+		"/metrics": {404, 200}, "/healthz": {200, 200}, "/readyz": {200, 200}, "/api/ping": {200, 404}, "/api/jobs": {401, 404},
+		"/": {200, 404}, "/docs": {200, 404},
+		"/debug/pprof/": {404, 200}, "/debug/pprof/heap": {404, 200}, "/debug/pprof/profile?seconds=1": {404, 200},
+		"/debug/pprof/cmdline": {404, 404},
 	} {
 		if here, there := status(s.URL()+path), status(elsewhere+path); here != want[0] || there != want[1] {
 			t.Errorf("%s: %d on the public address and %d on the other one, want %v", path, here, there, want)

@@ -23,7 +23,8 @@ func createMany(t *testing.T, c *harness.Client, n int, tag string) {
 	for range 16 {
 		workers.Go(func() {
 			for i := range numbers {
-				create(c, fmt.Sprintf(`{"url":"https://example.com/hook","scheduled_at":"%s","method":"post","body":%d,"tags":["%s"]}`, far, i, tag))
+				create(c, fmt.Sprintf(`{"url":"https://example.com/hook","scheduled_at":"%s","method":"post","body":%d,"tags":["%s"]}`, far,
+					i, tag))
 			}
 		})
 	}
@@ -112,7 +113,8 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	}
 	other := s.Account(t)
 	operate(t, other.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
-	harness.Eventually(t, 6*soon, "a hundred reruns", func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
+	harness.Eventually(t, 6*soon, "a hundred reruns",
+		func() bool { return a.Get(operationPath(o)).Want(200).Data().Get("done").Int() > 100 })
 	stopped := a.Do(http.MethodDelete, operationPath(o), nil).Want(200).Data()
 	wantSame(t, "the state", stopped.Get("state"), `"stopped"`)
 	done := stopped.Get("done").Int()
@@ -130,7 +132,8 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	}
 	o = operate(t, a.Client, rerun)
 	wantOperated(t, o, n+int(done), n-int(done), fmt.Sprintf(`{"has_rerun":%d,"unfinished":%d}`, done, done))
-	if metrics := string(a.Get("/metrics").Want(200).Body); !strings.Contains(metrics, fmt.Sprintf(`punctual_operation_jobs_total{action="rerun",result="changed"} %d`, n)) {
+	if metrics := string(a.Get("/metrics").Want(200).Body); !strings.Contains(metrics,
+		fmt.Sprintf(`punctual_operation_jobs_total{action="rerun",result="changed"} %d`, n)) {
 		t.Error("the metrics don't count the reruns")
 	}
 }

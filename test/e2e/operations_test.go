@@ -54,7 +54,8 @@ func TestOperations_CancelTheJobsOfTheFilterAndNoOthers(t *testing.T) {
 	theirs := create(foreign.Client, with(waiting, `"tags":["x"]`))
 	answer := a.Post("/api/operations", `{"action":"cancel","filter":{"tags":["x"]}}`).Want(202)
 	started := answer.Data()
-	wantKeys(t, "the operation", started, "id", "action", "filter", "set", "state", "matched", "done", "skipped", "inserted_at", "finished_at")
+	wantKeys(t, "the operation", started, "id", "action", "filter", "set", "state", "matched", "done", "skipped", "inserted_at",
+		"finished_at")
 	if got := answer.Header.Get("Location"); got != operationPath(started) {
 		t.Errorf("Location is %s", got)
 	}
@@ -108,7 +109,8 @@ func TestOperations_RescheduleToATimeOrSpread(t *testing.T) {
 	}
 	create(a.Client, with(waiting, `"name":"other"`))
 	a.Post(jobPath(jobs[3])+"/cancel", nil).Want(200)
-	all := `"filter":{"host":"example.com","until":"` + a.Get(jobPath(create(a.Client, waiting))).Want(200).Data().Get("job.inserted_at").Str() + `"}`
+	all := `"filter":{"host":"example.com","until":"` +
+		a.Get(jobPath(create(a.Client, waiting))).Want(200).Data().Get("job.inserted_at").Str() + `"}`
 	o := operate(t, a.Client, `{"action":"reschedule",`+all+`,"set":{"scheduled_at":"2032-01-01T00:00:00Z"}}`)
 	wantOperated(t, o, 5, 4, `{"final":1}`)
 	moved := a.Get(jobPath(jobs[0])).Want(200)
@@ -125,7 +127,8 @@ func TestOperations_RescheduleToATimeOrSpread(t *testing.T) {
 	// Times count from the call.
 	before := time.Now()
 	operate(t, a.Client, `{"action":"reschedule",`+all+`,"set":{"schedule_in":[1,"hour"]}}`)
-	wantBetween(t, "the due time", instant(t, a.Get(jobPath(jobs[0])).Want(200).Data().Get("job.scheduled_at")), before.Add(time.Hour), time.Now().Add(time.Hour))
+	wantBetween(t, "the due time", instant(t, a.Get(jobPath(jobs[0])).Want(200).Data().Get("job.scheduled_at")), before.Add(time.Hour),
+		time.Now().Add(time.Hour))
 }
 
 func TestOperations_RerunOnceWithChanges(t *testing.T) {
@@ -208,7 +211,8 @@ func TestOperations_ThePublicKeyIsRefused(t *testing.T) {
 	public := harness.Shared(t).Client(t, harness.PublicKey)
 	for _, a := range []*harness.Answer{
 		public.Post("/api/operations", `{"action":"cancel","filter":{"tags":["x"]}}`), public.Get("/api/operations"),
-		public.Get("/api/operations/01a05e38-7a41-7d7e-8a55-3f1f5c0a9b11"), public.Do(http.MethodDelete, "/api/operations/01a05e38-7a41-7d7e-8a55-3f1f5c0a9b11", nil),
+		public.Get("/api/operations/01a05e38-7a41-7d7e-8a55-3f1f5c0a9b11"),
+		public.Do(http.MethodDelete, "/api/operations/01a05e38-7a41-7d7e-8a55-3f1f5c0a9b11", nil),
 	} {
 		a.WantProblem(403)
 	}

@@ -60,23 +60,27 @@ func TestPeopleMail_SignUpIsConfirmedByWhoHasThePassword(t *testing.T) {
 	const email = "ann@example.org"
 	eve, ann := newSurfer(t, s), newSurfer(t, s)
 	const answer = "A link was sent to your email address"
-	if status, _, text := eve.open("POST", "/sign-up", credentials(email, "the password of eve")); status != 200 || !strings.Contains(text, answer) {
+	if status, _, text := eve.open("POST", "/sign-up", credentials(email, "the password of eve")); status != 200 ||
+		!strings.Contains(text, answer) {
 		t.Fatalf("signing up: %d, %s", status, text)
 	}
 	first := linkTo(t, m, email, 1)
 	// Whoever signs up last has the password, so that nobody can wait with one for ann.
-	if status, _, text := ann.open("POST", "/sign-up", credentials(email, "correct horse battery")); status != 200 || !strings.Contains(text, answer) {
+	if status, _, text := ann.open("POST", "/sign-up", credentials(email, "correct horse battery")); status != 200 ||
+		!strings.Contains(text, answer) {
 		t.Fatalf("signing up again: %d, %s", status, text)
 	}
 	linkTo(t, m, email, 2)
-	if status, _, text := ann.open("POST", "/sign-in", credentials(email, "correct horse battery")); status != 403 || !strings.Contains(text, "onfirm your email address first") {
+	if status, _, text := ann.open("POST", "/sign-in", credentials(email, "correct horse battery")); status != 403 ||
+		!strings.Contains(text, "onfirm your email address first") {
 		t.Errorf("signing in before: %d, %s", status, text)
 	}
 	link := linkTo(t, m, email, 3)
 	for _, step := range []struct {
 		path, password string
 		status         int
-	}{{first, "the password of eve", 404}, {link, "the password of eve", 422}, {link + "x", "correct horse battery", 404}, {link, "correct horse battery", 303}, {link, "correct horse battery", 404}} {
+	}{{first, "the password of eve", 404}, {link, "the password of eve", 422}, {link + "x", "correct horse battery", 404},
+		{link, "correct horse battery", 303}, {link, "correct horse battery", 404}} {
 		if status, _, text := ann.open("POST", step.path, url.Values{"password": {step.password}}); status != step.status {
 			t.Errorf("%s with %q: %d, want %d: %s", step.path, step.password, status, step.status, text)
 		}
@@ -108,7 +112,8 @@ func TestPeopleMail_ResetEndsAllSessionsAndRevealsNobody(t *testing.T) {
 	}
 	status, known := ask(email)
 	status2, unknown := ask("nobody@example.org")
-	if status != 200 || status2 != 200 || known != strings.ReplaceAll(unknown, "nobody@", "ann@") || !strings.Contains(known, "If somebody signs in with this email") {
+	if status != 200 || status2 != 200 || known != strings.ReplaceAll(unknown, "nobody@", "ann@") ||
+		!strings.Contains(known, "If somebody signs in with this email") {
 		t.Errorf("the answers differ: %d, %d\n%s\n%s", status, status2, known, unknown)
 	}
 	old := linkTo(t, m, email, 1)
@@ -119,8 +124,10 @@ func TestPeopleMail_ResetEndsAllSessionsAndRevealsNobody(t *testing.T) {
 		method, path, password string
 		status                 int
 	}{
-		{"GET", old, "", 404}, {"GET", link, "", 200}, {"GET", link, "", 200}, {"GET", link + "x", "", 404}, {"GET", "/reset-password/x", "", 404}, {"POST", old, fresh, 404},
-		{"POST", strings.Replace(link, "reset-password", "confirm-email", 1), fresh, 404}, {"POST", link, "short", 422}, {"POST", link, fresh, 303}, {"POST", link, fresh, 404},
+		{"GET", old, "", 404}, {"GET", link, "", 200}, {"GET", link, "", 200}, {"GET", link + "x", "", 404},
+		{"GET", "/reset-password/x", "", 404}, {"POST", old, fresh, 404},
+		{"POST", strings.Replace(link, "reset-password", "confirm-email", 1), fresh, 404}, {"POST", link, "short", 422},
+		{"POST", link, fresh, 303}, {"POST", link, fresh, 404},
 	} {
 		if status, _, text := b.open(step.method, step.path, url.Values{"password": {step.password}}); status != step.status {
 			t.Errorf("%s %s: %d, want %d: %s", step.method, step.path, status, step.status, text)

@@ -21,7 +21,8 @@ import (
 func TestPeopleProvider_SignInJoinsAndTheClaimDecidesOnTheRole(t *testing.T) {
 	t.Parallel()
 	p := newOpenID(t)
-	s := p.at(harness.Flag("oidc-allowed-domains", "example.com"), harness.Flag("oidc-role-claim", "realm.groups"), harness.Flag("oidc-roles", "ops=admin,dev=editor"))
+	s := p.at(harness.Flag("oidc-allowed-domains", "example.com"), harness.Flag("oidc-role-claim", "realm.groups"),
+		harness.Flag("oidc-roles", "ops=admin,dev=editor"))
 	grouped := func(email string, groups ...string) map[string]any {
 		claims := p.person(email)
 		claims["realm"] = map[string]any{"groups": groups}
@@ -32,7 +33,8 @@ func TestPeopleProvider_SignInJoinsAndTheClaimDecidesOnTheRole(t *testing.T) {
 		t.Errorf("the page to sign in: %s", text)
 	}
 	sent := ann.begin("/jobs")
-	if sent.Get("code_challenge_method") != "S256" || len(sent.Get("code_challenge")) != 43 || sent.Get("response_type") != "code" || sent.Get("scope") != "openid email profile" {
+	if sent.Get("code_challenge_method") != "S256" || len(sent.Get("code_challenge")) != 43 || sent.Get("response_type") != "code" ||
+		sent.Get("scope") != "openid email profile" {
 		t.Errorf("the service asks for %v", sent)
 	}
 	// The first gets the first account and a key, others join it.
@@ -46,7 +48,8 @@ func TestPeopleProvider_SignInJoinsAndTheClaimDecidesOnTheRole(t *testing.T) {
 		if status, to, text := bob.signIn(p, grouped("bob@example.com", "other", step.group)); status != 303 || to != "/jobs" {
 			t.Fatalf("bob of %s: %d, %q, %s", step.group, status, to, text)
 		}
-		if got := s.Command(t, "accounts", "members", "ann@example.com"); !regexp.MustCompile(`bob@example.com\s+` + step.role).MatchString(got) {
+		if got := s.Command(t, "accounts", "members", "ann@example.com"); !regexp.MustCompile(`bob@example.com\s+` +
+			step.role).MatchString(got) {
 			t.Errorf("bob of %s: %s", step.group, got)
 		}
 	}
@@ -82,25 +85,26 @@ func TestPeopleProvider_AttacksAreRefused(t *testing.T) {
 		query  func(url.Values)
 		status int
 	}{
-		"another nonce":          {claims: set("nonce", "other"), status: 401},
-		"another audience":       {claims: set("aud", "other"), status: 401},
-		"several audiences":      {claims: set("aud", []string{clientID, "other"}), status: 401},
-		"another party":          {claims: set("azp", "other"), status: 401},
-		"another issuer":         {claims: set("iss", "https://other.example"), status: 401},
-		"expired":                {claims: set("exp", time.Now().Add(-2*time.Minute).Unix()), status: 401},
-		"from the future":        {claims: set("iat", time.Now().Add(time.Hour).Unix()), status: 401},
-		"no subject":             {claims: set("sub", ""), status: 401},
-		"a subject with NUL":     {claims: set("sub", "a\x00b"), status: 401},
-		"a long subject":         {claims: set("sub", strings.Repeat("x", 256)), status: 401},
-		"a wrong access token":   {claims: set("at_hash", "AAAA"), status: 401},
-		"an unverified email":    {claims: set("email_verified", false), status: 403},
-		"an email not verified":  {claims: func(c map[string]any) { delete(c, "email_verified") }, status: 403},
-		"no email":               {claims: func(c map[string]any) { delete(c, "email") }, status: 403},
-		"another domain":         {claims: set("email", "eve@example.org"), status: 403},
-		"a domain below":         {claims: set("email", "eve@x.example.com"), status: 403},
-		"two addresses":          {claims: set("email", "eve@example.org,eve@example.com"), status: 403},
-		"no signature":           {forge: unsigned, status: 401},
-		"the client's secret":    {forge: func(c map[string]any) string { return p.signWith(jose.HS256, []byte(clientSecret), "one", c) }, status: 401},
+		"another nonce":         {claims: set("nonce", "other"), status: 401},
+		"another audience":      {claims: set("aud", "other"), status: 401},
+		"several audiences":     {claims: set("aud", []string{clientID, "other"}), status: 401},
+		"another party":         {claims: set("azp", "other"), status: 401},
+		"another issuer":        {claims: set("iss", "https://other.example"), status: 401},
+		"expired":               {claims: set("exp", time.Now().Add(-2*time.Minute).Unix()), status: 401},
+		"from the future":       {claims: set("iat", time.Now().Add(time.Hour).Unix()), status: 401},
+		"no subject":            {claims: set("sub", ""), status: 401},
+		"a subject with NUL":    {claims: set("sub", "a\x00b"), status: 401},
+		"a long subject":        {claims: set("sub", strings.Repeat("x", 256)), status: 401},
+		"a wrong access token":  {claims: set("at_hash", "AAAA"), status: 401},
+		"an unverified email":   {claims: set("email_verified", false), status: 403},
+		"an email not verified": {claims: func(c map[string]any) { delete(c, "email_verified") }, status: 403},
+		"no email":              {claims: func(c map[string]any) { delete(c, "email") }, status: 403},
+		"another domain":        {claims: set("email", "eve@example.org"), status: 403},
+		"a domain below":        {claims: set("email", "eve@x.example.com"), status: 403},
+		"two addresses":         {claims: set("email", "eve@example.org,eve@example.com"), status: 403},
+		"no signature":          {forge: unsigned, status: 401},
+		"the client's secret": {forge: func(c map[string]any) string { return p.signWith(jose.HS256, []byte(clientSecret), "one", c) },
+			status: 401},
 		"another key":            {forge: func(c map[string]any) string { return p.signWith(jose.ES256, stranger, "one", c) }, status: 401},
 		"an unknown key":         {forge: func(c map[string]any) string { return p.signWith(jose.ES256, stranger, "two", c) }, status: 401},
 		"no token":               {forge: func(map[string]any) string { return "" }, status: 401},
@@ -186,10 +190,14 @@ func TestPeopleProvider_LogoutTokensEndSessions(t *testing.T) {
 	const event = "http://schemas.openid.net/event/backchannel-logout"
 	for name, token := range map[string]string{
 		"none": "", "no token": "x.y.z", "another audience": with("aud", "other"), "another issuer": with("iss", "https://other.example"),
-		"no event": with("events", nil), "another event": with("events", map[string]any{"other": map[string]any{}}), "an event of another kind": with("events", map[string]any{event: true}),
-		"a nonce": with("nonce", "x"), "no ID": with("jti", nil), "no time of issue": with("iat", nil), "issued long ago": with("iat", time.Now().Add(-time.Hour).Unix()),
-		"issued in the future": with("iat", time.Now().Add(time.Hour).Unix()), "expired": with("exp", time.Now().Add(-time.Hour).Unix()), "nobody": with("sub", nil),
-		"the client's secret": p.signWith(jose.HS256, []byte(clientSecret), "one", good), "an ID token": p.sign(p.person("ann@example.com")),
+		"no event": with("events", nil), "another event": with("events", map[string]any{"other": map[string]any{}}),
+		"an event of another kind": with("events", map[string]any{event: true}),
+		"a nonce":                  with("nonce", "x"), "no ID": with("jti", nil), "no time of issue": with("iat", nil),
+		"issued long ago":      with("iat", time.Now().Add(-time.Hour).Unix()),
+		"issued in the future": with("iat", time.Now().Add(time.Hour).Unix()), "expired": with("exp", time.Now().Add(-time.Hour).Unix()),
+		"nobody":              with("sub", nil),
+		"the client's secret": p.signWith(jose.HS256, []byte(clientSecret), "one", good),
+		"an ID token":         p.sign(p.person("ann@example.com")),
 	} {
 		if status, text := post(token); status != 400 || !strings.Contains(text, `"invalid_request"`) {
 			t.Errorf("%s: %d, %s", name, status, text)
@@ -198,7 +206,8 @@ func TestPeopleProvider_LogoutTokensEndSessions(t *testing.T) {
 	if !ann.signedIn() || !elsewhere.signedIn() || !bob.signedIn() {
 		t.Fatal("a bad token has ended a session")
 	}
-	if status, text := post(p.sign(p.logout("", "another session"))); status != 200 || text != "" || elsewhere.signedIn() || !ann.signedIn() {
+	if status, text := post(p.sign(p.logout("", "another session"))); status != 200 || text != "" || elsewhere.signedIn() ||
+		!ann.signedIn() {
 		t.Errorf("one session: %d, %s", status, text)
 	}
 	if status, _ := post(p.sign(p.logout("bob", "session of ann"))); status != 200 || !ann.signedIn() || !bob.signedIn() {
@@ -257,10 +266,12 @@ func TestPeopleProvider_OnlyAVerifiedEmailConnects(t *testing.T) {
 		t.Errorf("a changed email: %d", status)
 	}
 	// Who has signed up with an address of somebody else must not get them as owner.
-	if status, _, text := newSurfer(t, s).open("POST", "/sign-up", url.Values{"email": {"eve@example.com"}, "password": {"correct horse battery"}}); status != 200 {
+	if status, _, text := newSurfer(t, s).open("POST", "/sign-up",
+		url.Values{"email": {"eve@example.com"}, "password": {"correct horse battery"}}); status != 200 {
 		t.Fatalf("signing up: %d, %s", status, text)
 	}
-	if status, _, text := newSurfer(t, s).signIn(p, p.person("eve@example.com")); status != 409 || !strings.Contains(text, "confirm-email") {
+	if status, _, text := newSurfer(t, s).signIn(p, p.person("eve@example.com")); status != 409 ||
+		!strings.Contains(text, "confirm-email") {
 		t.Errorf("an email that was not confirmed: %d, %s", status, text)
 	}
 	s.Command(t, "accounts", "confirm-email", "eve@example.com")
@@ -275,10 +286,12 @@ func TestPeopleProvider_PasswordsCanBeSwitchedOff(t *testing.T) {
 	s := p.at(harness.Flag("password-sign-in", "false"))
 	b := newSurfer(t, s)
 	for _, path := range []string{"/sign-in", "/sign-up"} {
-		if _, _, text := b.open("GET", path, nil); !strings.Contains(text, `href="/sign-in/provider"`) || strings.Contains(text, `type="password"`) {
+		if _, _, text := b.open("GET", path, nil); !strings.Contains(text, `href="/sign-in/provider"`) ||
+			strings.Contains(text, `type="password"`) {
 			t.Errorf("%s: %s", path, text)
 		}
-		if status, _, _ := b.open("POST", path, url.Values{"email": {"ann@example.com"}, "password": {"correct horse battery"}}); status != 403 {
+		if status, _, _ := b.open("POST", path, url.Values{"email": {"ann@example.com"},
+			"password": {"correct horse battery"}}); status != 403 {
 			t.Errorf("%s with a password: %d", path, status)
 		}
 	}
@@ -299,12 +312,15 @@ func TestPeopleProvider_ServiceWorksWithoutIt(t *testing.T) {
 	p := newOpenID(t)
 	p.Close()
 	s := p.at()
-	harness.Eventually(t, soon, "the log to say so", func() bool { return strings.Contains(s.Stderr(), "the sign-in provider can't be reached") })
+	harness.Eventually(t, soon, "the log to say so",
+		func() bool { return strings.Contains(s.Stderr(), "the sign-in provider can't be reached") })
 	b := newSurfer(t, s)
-	if status, _, text := b.open("GET", "/sign-in/provider", nil); status != 503 || !strings.Contains(text, "be reached") || !strings.Contains(text, `type="password"`) {
+	if status, _, text := b.open("GET", "/sign-in/provider", nil); status != 503 || !strings.Contains(text, "be reached") ||
+		!strings.Contains(text, `type="password"`) {
 		t.Errorf("at the provider: %d, %s", status, text)
 	}
-	if status, to, text := b.open("POST", "/sign-up", url.Values{"email": {"ann@example.com"}, "password": {"correct horse battery"}, "setup": {s.SetupCode(t)}}); status != 303 {
+	if status, to, text := b.open("POST", "/sign-up",
+		url.Values{"email": {"ann@example.com"}, "password": {"correct horse battery"}, "setup": {s.SetupCode(t)}}); status != 303 {
 		t.Errorf("by password: %d, %q, %s", status, to, text)
 	}
 }

@@ -27,7 +27,8 @@ func newPerson(t *testing.T, s *harness.Service) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &person{T: t, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, base: s.URL()}
+	return &person{T: t, client: &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, base: s.URL()}
 }
 
 // visit opens a page or submits a form, and fails the test unless the status is

@@ -82,7 +82,8 @@ func TestPunctuality_NeedsAKeyUnlessTheOperatorOpensIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header.Set("Accept", "text/html")
-		response, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(request)
+		response, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(
+			request)
 		if err != nil {
 			t.Fatal(err)
 		}

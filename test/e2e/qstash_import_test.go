@@ -13,11 +13,14 @@ func TestQStash_ImportTakesOverAnAccount(t *testing.T) {
 	t.Parallel()
 	from, to := account(t), account(t)
 	qstash(t, from, "POST", "/v2/queues", `{"queueName":"q","parallelism":3,"paused":true}`, nil)
-	qstash(t, from, "POST", "/v2/topics/both/endpoints", `{"endpoints":[{"name":"a","url":"https://example.com/a"},{"url":"https://example.com/b"}]}`, nil)
+	qstash(t, from, "POST", "/v2/topics/both/endpoints",
+		`{"endpoints":[{"name":"a","url":"https://example.com/a"},{"url":"https://example.com/b"}]}`, nil)
 	qstashStatus(t, from, "POST", "/v2/flowControl/tenant%2F7/pin?rate=5&period=60", "", nil)
 	header := http.Header{
-		"Upstash-Cron": {"CRON_TZ=Europe/Berlin 0 4 1 1 *"}, "Upstash-Schedule-Id": {"yearly"}, "Upstash-Method": {"PUT"}, "Upstash-Retries": {"1"},
-		"Upstash-Callback": {"https://example.com/c"}, "Upstash-Label": {"l,m"}, "Upstash-Forward-X-A": {"b"}, "Content-Type": {"text/plain"},
+		"Upstash-Cron": {"CRON_TZ=Europe/Berlin 0 4 1 1 *"}, "Upstash-Schedule-Id": {"yearly"}, "Upstash-Method": {"PUT"},
+		"Upstash-Retries":  {"1"},
+		"Upstash-Callback": {"https://example.com/c"}, "Upstash-Label": {"l,m"}, "Upstash-Forward-X-A": {"b"},
+		"Content-Type":             {"text/plain"},
 		"Upstash-Flow-Control-Key": {"k"}, "Upstash-Flow-Control-Value": {"rate=5, period=1m, parallelism=2"}, "Upstash-Queue-Name": {"q"},
 		"Upstash-Retry-Delay": {"1000 * (1 + retried)"},
 	}
@@ -45,7 +48,8 @@ func TestQStash_ImportTakesOverAnAccount(t *testing.T) {
 	}
 	for range 2 {
 		r := run()
-		if r.Code != 1 || !strings.Contains(r.Stderr, "schedule hidden: not imported: has a redacted body") || !strings.Contains(r.Stderr, "1 of 6 items could not be imported") {
+		if r.Code != 1 || !strings.Contains(r.Stderr, "schedule hidden: not imported: has a redacted body") ||
+			!strings.Contains(r.Stderr, "1 of 6 items could not be imported") {
 			t.Errorf("the import: status %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 		}
 	}
@@ -57,7 +61,8 @@ func TestQStash_ImportTakesOverAnAccount(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"yearly", "paused"} {
-		same(id, "/v2/schedules/"+id, "scheduleId", "cron", "destination", "method", "header", "retries", "retryDelayExpression", "callback", "queueName",
+		same(id, "/v2/schedules/"+id, "scheduleId", "cron", "destination", "method", "header", "retries", "retryDelayExpression",
+			"callback", "queueName",
 			"flowControlKey", "rate", "period", "parallelism", "labels", "isPaused")
 	}
 	same("the body", "/v2/schedules/yearly", "bodyBase64")

@@ -31,7 +31,8 @@ func tokenIsSigned(t *testing.T, hit harness.Hit, url, key string) {
 		t.Fatal(err)
 	}
 	claims, sum := harness.JSON(text), sha256.Sum256(hit.Body)
-	if claims.Get("iss").Str() != "Upstash" || claims.Get("sub").Str() != url || claims.Get("body").Str() != base64.RawURLEncoding.EncodeToString(sum[:]) {
+	if claims.Get("iss").Str() != "Upstash" || claims.Get("sub").Str() != url ||
+		claims.Get("body").Str() != base64.RawURLEncoding.EncodeToString(sum[:]) {
 		t.Errorf("the claims are %s", text)
 	}
 }
@@ -74,13 +75,15 @@ func TestQStash_MessageIsSentSignedAndReported(t *testing.T) {
 	target, callback := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
 	keys := qstash(t, a, "GET", "/v2/keys", "", nil)
 	header := http.Header{
-		"Content-Type": {"application/json"}, "Upstash-Forward-X-My": {"v"}, "Upstash-Label": {"one, Two words"}, "Upstash-Callback": {callback.URL},
+		"Content-Type": {"application/json"}, "Upstash-Forward-X-My": {"v"}, "Upstash-Label": {"one, Two words"},
+		"Upstash-Callback":                {callback.URL},
 		"Upstash-Callback-Forward-X-Back": {"w"}, "Upstash-Retries": {"0"},
 	}
 	sent := qstash(t, a, "POST", "/v2/publish/"+target.URL, `{"a": "$job.id"}`, header)
 	id := sent.Get("messageId").Str()
 	hit := target.Await(t, 1, soon)[0]
-	if hit.Method != "POST" || string(hit.Body) != `{"a": "$job.id"}` || hit.Header.Get("X-My") != "v" || hit.Header.Get("Upstash-Message-Id") != id ||
+	if hit.Method != "POST" || string(hit.Body) != `{"a": "$job.id"}` || hit.Header.Get("X-My") != "v" ||
+		hit.Header.Get("Upstash-Message-Id") != id ||
 		hit.Header.Get("Upstash-Retried") != "0" || hit.Header.Get("Upstash-Label") != "one,Two words" {
 		t.Errorf("sent %s %s %v", hit.Method, hit.Body, hit.Header)
 	}
@@ -105,17 +108,20 @@ func TestQStash_TopicsSendToTheirEndpoints(t *testing.T) {
 	endpoints := func(texts ...string) string { return `{"endpoints":[` + strings.Join(texts, ",") + `]}` }
 	named := func(name, url string) string { return `{"name":"` + name + `","url":"` + url + `"}` }
 	qstash(t, a, "POST", "/v2/topics/both/endpoints", endpoints(named("first", one.URL)), nil)
-	qstash(t, a, "POST", "/v2/topics/both/endpoints", endpoints(`{"url":"`+two.URL+`"}`, `{"url":"`+one.URL+`"}`), nil) // the second is there
+	qstash(t, a, "POST", "/v2/topics/both/endpoints", endpoints(`{"url":"`+two.URL+`"}`, `{"url":"`+one.URL+`"}`),
+		nil) // the second is there
 	topic := qstash(t, a, "GET", "/v2/topics/both", "", nil)
 	wantSame(t, "the endpoints", topic.Get("endpoints"), `[`+named("first", one.URL)+`,{"url":"`+two.URL+`"}]`)
-	if topic.Get("name").Str() != "both" || topic.Get("createdAt").Int() == 0 || topic.Get("updatedAt").Int() < topic.Get("createdAt").Int() {
+	if topic.Get("name").Str() != "both" || topic.Get("createdAt").Int() == 0 ||
+		topic.Get("updatedAt").Int() < topic.Get("createdAt").Int() {
 		t.Errorf("the topic is %s", topic)
 	}
 	wantSame(t, "the list", qstash(t, a, "GET", "/v2/topics", "", nil), `[`+string(topic)+`]`)
 
 	header := http.Header{"Upstash-Deduplication-Id": {"d"}, "Upstash-Retries": {"0"}}
 	sent := qstash(t, a, "POST", "/v2/publish/both", "hello", header).Items()
-	if len(sent) != 2 || sent[0].Get("url").Str() != one.URL || sent[1].Get("url").Str() != two.URL || sent[1].Get("messageId").Str() == "" {
+	if len(sent) != 2 || sent[0].Get("url").Str() != one.URL || sent[1].Get("url").Str() != two.URL ||
+		sent[1].Get("messageId").Str() == "" {
 		t.Errorf("the messages are %s", sent)
 	}
 	for _, route := range []*harness.Route{one, two} {
@@ -123,14 +129,17 @@ func TestQStash_TopicsSendToTheirEndpoints(t *testing.T) {
 			t.Errorf("the request has %q, %v", hit.Body, hit.Header)
 		}
 	}
-	if again := qstash(t, a, "POST", "/v2/publish/both", "hello", header).Items(); len(again) != 2 || string(again[1].Get("deduplicated")) != "true" {
+	if again := qstash(t, a, "POST", "/v2/publish/both", "hello", header).Items(); len(again) != 2 ||
+		string(again[1].Get("deduplicated")) != "true" {
 		t.Errorf("the repeat is answered with %s", again)
 	}
 	message := qstash(t, a, "GET", "/v2/messages/"+sent[0].Get("messageId").Str(), "", nil)
 	wantSame(t, "topicName", message.Get("topicName"), `"both"`)
 
-	batch := qstash(t, a, "POST", "/v2/batch", `[{"destination":"both","body":"b"},{"destination":"`+one.URL+`","body":"c"},{"destination":"gone"}]`, nil).Items()
-	if len(batch) != 3 || len(batch[0].Items()) != 2 || batch[1].Get("messageId").Str() == "" || !strings.Contains(string(batch[2]), "topic gone not found") {
+	batch := qstash(t, a, "POST", "/v2/batch", `[{"destination":"both","body":"b"},{"destination":"`+one.URL+
+		`","body":"c"},{"destination":"gone"}]`, nil).Items()
+	if len(batch) != 3 || len(batch[0].Items()) != 2 || batch[1].Get("messageId").Str() == "" ||
+		!strings.Contains(string(batch[2]), "topic gone not found") {
 		t.Errorf("the batch is answered with %s", batch)
 	}
 	schedule := qstash(t, a, "POST", "/v2/schedules/both", "s", http.Header{"Upstash-Cron": {"0 9 * * *"}}).Get("scheduleId").Str()
@@ -219,14 +228,18 @@ func TestQStash_AccountsSeeNothingOfEachOther(t *testing.T) {
 		dead = qstash(t, a, "GET", "/v2/dlq", "", nil).Get("messages.0")
 		return len(dead) > 0
 	})
-	schedule := qstash(t, a, "POST", "/v2/schedules/https://example.com/", "s", http.Header{"Upstash-Cron": {"0 9 * * *"}, "Upstash-Schedule-Id": {"mine"}}).Get("scheduleId").Str()
+	schedule := qstash(t, a, "POST", "/v2/schedules/https://example.com/", "s",
+		http.Header{"Upstash-Cron": {"0 9 * * *"}, "Upstash-Schedule-Id": {"mine"}}).Get("scheduleId").Str()
 	qstash(t, a, "POST", "/v2/topics/mine/endpoints", `{"endpoints":[{"url":"https://example.com/"}]}`, nil)
 	qstash(t, a, "POST", "/v2/queues", `{"queueName":"mine"}`, nil)
 	letter := dead.Get("dlqId").Str()
 	for _, call := range [][2]string{
-		{"GET", "/v2/messages/" + message}, {"DELETE", "/v2/messages/" + message}, {"GET", "/v2/dlq/" + letter}, {"DELETE", "/v2/dlq/" + letter},
-		{"POST", "/v2/dlq/retry/" + letter}, {"POST", "/v2/dlq/retry?dlqIds=" + letter}, {"GET", "/v2/schedules/" + schedule}, {"DELETE", "/v2/schedules/" + schedule},
-		{"PATCH", "/v2/schedules/" + schedule + "/pause"}, {"GET", "/v2/topics/mine"}, {"DELETE", "/v2/topics/mine"}, {"POST", "/v2/publish/mine"},
+		{"GET", "/v2/messages/" + message}, {"DELETE", "/v2/messages/" + message}, {"GET", "/v2/dlq/" + letter},
+		{"DELETE", "/v2/dlq/" + letter},
+		{"POST", "/v2/dlq/retry/" + letter}, {"POST", "/v2/dlq/retry?dlqIds=" + letter}, {"GET", "/v2/schedules/" + schedule},
+		{"DELETE", "/v2/schedules/" + schedule},
+		{"PATCH", "/v2/schedules/" + schedule + "/pause"}, {"GET", "/v2/topics/mine"}, {"DELETE", "/v2/topics/mine"},
+		{"POST", "/v2/publish/mine"},
 		{"GET", "/v2/queues/mine"}, {"POST", "/v2/queues/mine/pause"}, {"DELETE", "/v2/queues/mine"},
 	} {
 		if status, text := qstashStatus(t, other, call[0], call[1], "", nil); status != 404 || strings.Contains(text, "secret") {
@@ -246,7 +259,8 @@ func TestQStash_AccountsSeeNothingOfEachOther(t *testing.T) {
 	}
 	wantSame(t, "letters by id", qstash(t, other, "GET", "/v2/dlq?dlqIds="+letter, "", nil).Get("messages"), `[]`)
 	wantSame(t, "deleted by id", qstash(t, other, "DELETE", "/v2/dlq?dlqIds="+letter, "", nil).Get("deleted"), `0`)
-	if status, text := qstashStatus(t, a, "POST", "/v2/dlq/retry/"+letter, "", nil); status != 201 || harness.JSON(text).Get("messageId").Str() == "" {
+	if status, text := qstashStatus(t, a, "POST", "/v2/dlq/retry/"+letter, "", nil); status != 201 ||
+		harness.JSON(text).Get("messageId").Str() == "" {
 		t.Errorf("a retry: %d %s", status, text)
 	}
 	wantSame(t, "cancelled by id", qstash(t, other, "DELETE", "/v2/messages?messageIds="+message, "", nil).Get("cancelled"), `0`)

@@ -186,7 +186,8 @@ func TestRace_DisableAndFinish(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
 	o := outcomesOf("cancelled", "executing after an attempt", "completed after an attempt")
 	race(t, 1000, o, func(r *rand.Rand, _ int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01,
+			target.URL))
 		if err != nil {
 			return err
 		}
@@ -207,7 +208,8 @@ func TestRace_DeleteAndStart(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
 	o := outcomesOf("cancelled", "executing after an attempt", "completed after an attempt")
 	race(t, 1000, o, func(r *rand.Rand, _ int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01,
+			target.URL))
 		if err != nil {
 			return err
 		}
@@ -231,7 +233,8 @@ func TestRace_EnableAndFinish(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(8*time.Millisecond, harness.Status(200)))
 	o := outcomesOf("executing after an attempt", "completed after an attempt")
 	race(t, 700, o, func(r *rand.Rand, _ int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01,
+			target.URL))
 		if err != nil {
 			return err
 		}
@@ -256,11 +259,13 @@ func TestRace_CancelDisableAndEnable(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(200))
 	race(t, rounds(300), nil, func(r *rand.Rand, _ int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01, target.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.01,
+			target.URL))
 		if err != nil {
 			return err
 		}
-		calls := []string{jobPath(job) + "/cancel", schedulePath(job) + "/disable", schedulePath(job) + "/enable", schedulePath(job) + "/disable"}
+		calls := []string{jobPath(job) + "/cancel", schedulePath(job) + "/disable", schedulePath(job) + "/enable",
+			schedulePath(job) + "/disable"}
 		errs := make([]error, len(calls))
 		var group sync.WaitGroup
 		for i, call := range calls {

@@ -43,10 +43,12 @@ func TestRuns_TakeEachStepOnce(t *testing.T) {
 		return strings.Join(got, " ")
 	}
 	item := func(body string) string {
-		return fmt.Sprintf(`{"destination":%q,"headers":{"Upstash-Workflow-RunId":"wfr_same","Upstash-Workflow-Init":"false"},"body":%q}`, target.URL, body)
+		return fmt.Sprintf(`{"destination":%q,"headers":{"Upstash-Workflow-RunId":"wfr_same","Upstash-Workflow-Init":"false"},"body":%q}`,
+			target.URL, body)
 	}
 	plan := `{"stepId":0,"targetStep":%d,"stepName":"p","stepType":"Run","concurrent":2}`
-	batch := "[" + strings.Join([]string{item(runStep(1, 1)), item(runStep(1, 1)), item(fmt.Sprintf(plan, 2)), item(fmt.Sprintf(plan, 2)), item(fmt.Sprintf(plan, 3))}, ",") + "]"
+	batch := "[" + strings.Join([]string{item(runStep(1, 1)), item(runStep(1, 1)), item(fmt.Sprintf(plan, 2)), item(fmt.Sprintf(plan, 2)),
+		item(fmt.Sprintf(plan, 3))}, ",") + "]"
 	status, text := qstashStatus(t, a, "POST", "/v2/batch", batch, nil)
 	if status != 200 || strings.Count(text, "deduplicated") != 2 {
 		t.Errorf("steps that are twice in a call: %d %s", status, text)
@@ -110,7 +112,8 @@ func TestRuns_ResumedOnesKeepTheirHeaders(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	target.Respond(harness.Status(500))
 	for _, id := range []string{"url", "wfr_7"} {
-		header := http.Header{"Upstash-Workflow-Runid": {id}, "Upstash-Retries": {"0"}, "Upstash-Forward-X-Order": {id}, "Upstash-Label": {id}, "Upstash-Failure-Callback": {"https://example.com/"}}
+		header := http.Header{"Upstash-Workflow-Runid": {id}, "Upstash-Retries": {"0"}, "Upstash-Forward-X-Order": {id},
+			"Upstash-Label": {id}, "Upstash-Failure-Callback": {"https://example.com/"}}
 		qstash(t, a, "POST", "/v2/trigger/"+target.URL, `{}`, header)
 		harness.Eventually(t, soon, "the run to fail", func() bool {
 			return a.Get("/api/runs/"+id).Want(200).Data().Get("state").Str() == "failed"
@@ -124,7 +127,8 @@ func TestRuns_ResumedOnesKeepTheirHeaders(t *testing.T) {
 		run := a.Get("/api/runs/" + again).Want(200).Data()
 		sent := a.Get("/api/jobs/" + run.Get("steps.0.job").Str()).Want(200).Data()
 		headers := sent.Get("args.headers")
-		if headers.Get("X-Order").Str() != id || headers.Get("Upstash-Workflow-Runid").Str() != again || sent.Get("args.url").Str() != target.URL {
+		if headers.Get("X-Order").Str() != id || headers.Get("Upstash-Workflow-Runid").Str() != again ||
+			sent.Get("args.url").Str() != target.URL {
 			t.Errorf("the run %s is restarted with %s", id, sent.Get("args"))
 		}
 	}

@@ -99,7 +99,8 @@ func TestScheduleCatchUp_AfterDowntime(t *testing.T) {
 				if want := skipPayload(due, n, 1, n, "down"); n < 3 || skipped[0].Raw() != want {
 					t.Errorf("skipped: %s, want %s", skipped[0], want)
 				}
-			} else if len(skipped) > 0 && !instant(t, skipped[0].Get("from")).After(scheduledAt(t, hits[3])) { // later ones passed until the schedule was disabled
+			} else if len(skipped) > 0 && !instant(t,
+				skipped[0].Get("from")).After(scheduledAt(t, hits[3])) { // later ones passed until the schedule was disabled
 				t.Errorf("skipped: %s", skipped)
 			}
 			if want := test.points(n); !slices.Equal(pointsOf(hits)[:len(want)], want) {
@@ -158,7 +159,8 @@ func TestJobExpiry_DiscardsAJobWhoseRetryWouldBeTooLate(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
 	callback, webhook := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
-	job := create(a.Client, `{"backoff":[1,60],"retries":5,"expires_in":50,"url":"`+target.URL+`","callback_url":"`+callback.URL+`","webhook_url":"`+webhook.URL+`"}`)
+	job := create(a.Client, `{"backoff":[1,60],"retries":5,"expires_in":50,"url":"`+target.URL+`","callback_url":"`+callback.URL+
+		`","webhook_url":"`+webhook.URL+`"}`)
 	awaitState(t, a.Client, job, "discarded")
 	if hits := target.Hits(); len(hits) != 2 {
 		t.Errorf("%d requests", len(hits))
@@ -233,7 +235,8 @@ func TestScheduleEnd_AtEndsAt(t *testing.T) {
 // wantEnded waits until a schedule has ended.
 func wantEnded(t *testing.T, c *harness.Client, first harness.JSON, why string) {
 	t.Helper()
-	harness.Eventually(t, soon, "the schedule's end", func() bool { return !c.Get(schedulePath(first)).Want(200).Data().Get("disabled_at").IsNull() })
+	harness.Eventually(t, soon, "the schedule's end",
+		func() bool { return !c.Get(schedulePath(first)).Want(200).Data().Get("disabled_at").IsNull() })
 	schedule := first.Get("schedule_id").Str()
 	if left := unfinished(c, schedule); len(left) != 0 {
 		t.Errorf("unfinished: %s", left)
@@ -325,7 +328,8 @@ func TestScheduleGrid_ReplacingKeepsTheOnlyPointLeft(t *testing.T) {
 			t.Errorf("an equal request makes revision %s", got)
 		}
 		a.Do("PUT", "/api/schedules/"+id, `{`+fields("")+`}`).Want(200)
-		a.Post("/api/apply", `{"owner":"o","dry_run":true,"schedules":[{"key":"last",`+fields(fmt.Sprintf(`,"name":"%d"`, i))+`}]}`).Want(200)
+		a.Post("/api/apply", `{"owner":"o","dry_run":true,"schedules":[{"key":"last",`+fields(fmt.Sprintf(`,"name":"%d"`, i))+
+			`}]}`).Want(200)
 	}
 	a.Do("PUT", path, `{`+fields(`,"name":"n"`)+`}`).Want(200)
 	left := unfinished(a.Client, id)

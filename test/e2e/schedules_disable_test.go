@@ -87,7 +87,8 @@ func TestScheduleDisable_StopsRunsAndEnableKeepsTheGrid(t *testing.T) {
 	first := create(a.Client, `{"repeat_every":1,"url":"`+target.URL+`"}`)
 	target.AwaitEnds(t, 2, soon)
 	a.Post(schedulePath(first)+"/disable", nil).Want(200)
-	harness.Eventually(t, soon, "the run under way to end", func() bool { return len(unfinished(a.Client, first.Get("schedule_id").Str())) == 0 })
+	harness.Eventually(t, soon, "the run under way to end",
+		func() bool { return len(unfinished(a.Client, first.Get("schedule_id").Str())) == 0 })
 	before := len(target.Hits())
 	if !target.Quiet(2500 * time.Millisecond) {
 		t.Error("a disabled schedule ran")

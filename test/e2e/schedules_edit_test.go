@@ -16,8 +16,10 @@ func TestScheduleEdit_NewFrequencyReschedulesThePendingRun(t *testing.T) {
 	a := account(t)
 	job, path := recurring(a.Client, `"scheduled_at":"`+far+`","repeat_every":[1,"hour"],"name":"n","idempotency_key":"k"`)
 	for _, x := range []struct{ body, frequency, due, args string }{
-		{`{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`, `{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`, `"2031-05-07T07:00:00.000000Z"`,
-			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","cron":"0 9 * * *","timezone":"Europe/Berlin","method":"get","headers":{}}`},
+		{`{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`, `{"cron":"0 9 * * *","timezone":"Europe/Berlin"}`,
+			`"2031-05-07T07:00:00.000000Z"`,
+			`{"url":"https://example.com/hook","scheduled_at":"` + far +
+				`","cron":"0 9 * * *","timezone":"Europe/Berlin","method":"get","headers":{}}`},
 		{`{"cron":"30 * * * *","timezone":null}`, `{"cron":"30 * * * *"}`, `"2031-05-06T07:30:00.000000Z"`,
 			`{"url":"https://example.com/hook","scheduled_at":"` + far + `","cron":"30 * * * *","method":"get","headers":{}}`},
 		{`{"repeat_every":[2,"days"],"description":"d"}`, `{"repeat_every":[2,"days"]}`, `"2031-05-06T07:08:09.000000Z"`,
@@ -101,11 +103,13 @@ func TestScheduleEdit_StateIsReadReplacedAndCleared(t *testing.T) {
 	path := "/api/schedules/" + job.Get("schedule_id").Str() + "/state"
 	wantSame(t, "none", a.Get(path).Want(200).JSON, `{"data":{"state":{},"previous":null}}`)
 	put := func(body string) *harness.Answer { return a.Do(http.MethodPut, path, body) }
-	wantSame(t, "put", put(`{ "a": 1.10, "n": 12345678901234567890 }`).Want(200).JSON, `{"data":{"state":{"a":1.10,"n":12345678901234567890},"previous":null}}`)
+	wantSame(t, "put", put(`{ "a": 1.10, "n": 12345678901234567890 }`).Want(200).JSON,
+		`{"data":{"state":{"a":1.10,"n":12345678901234567890},"previous":null}}`)
 	a.Post(jobPath(job)+"/run", nil).Want(200)
 	awaitState(t, a.Client, job, "completed")
 	wantSame(t, "seen by the run", target.Hits()[0].JSON().Get("$state"), `{"a":1.10,"n":12345678901234567890}`)
-	wantSame(t, "after the run", a.Get(path).Want(200).Data(), `{"state":{"a":1.10,"n":12345678901234567890,"b":2.50},"previous":{"$set":{"b":2.50},"last":7}}`)
+	wantSame(t, "after the run", a.Get(path).Want(200).Data(),
+		`{"state":{"a":1.10,"n":12345678901234567890,"b":2.50},"previous":{"$set":{"b":2.50},"last":7}}`)
 	for _, body := range []string{`[]`, `"x"`, `null`, `{"a":"` + strings.Repeat("x", 64<<10) + `"}`} {
 		put(body).WantPointers("#")
 	}
@@ -129,7 +133,8 @@ func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Delay(2*time.Millisecond, harness.Status(200)))
 	race(t, rounds(700), nil, func(r *rand.Rand, n int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.2, target.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"repeat_every":[1,"hour"],"url":"%s"}`, r.Float64()*0.2,
+			target.URL))
 		if err != nil {
 			return err
 		}
@@ -153,7 +158,8 @@ func TestScheduleEdit_RaceWithFinish(t *testing.T) {
 	t.Logf("%v", l.check(t))
 	wantUnfinished(t, l, 1)
 	for id, job := range l.jobs {
-		if job.Get("job.state").Str() == "available" && (job.Get("args.repeat_every").Raw() != `[2,"hours"]` || job.Get("name").Raw() != `"n"`) {
+		if job.Get("job.state").Str() == "available" &&
+			(job.Get("args.repeat_every").Raw() != `[2,"hours"]` || job.Get("name").Raw() != `"n"`) {
 			t.Errorf("the pending run %d is not of the schedule as it is: %s", id, job.Raw())
 		}
 	}

@@ -100,7 +100,8 @@ func TestCallbackOn_SelectsTheEnds(t *testing.T) {
 	a.Do("DELETE", schedulePath(run), nil).Want(204)
 	a.Post("/api/jobs", with(waiting, `"callback_on":"final"`)).WantProblem(422).WantPointers("#/callback_on")
 	for _, value := range []string{`"never"`, `true`, `["final"]`} {
-		a.Post("/api/jobs", with(waiting, `"callback_url":"`+ok.URL+`","callback_on":`+value)).WantProblem(422).WantPointers("#/callback_on")
+		a.Post("/api/jobs", with(waiting, `"callback_url":"`+ok.URL+`","callback_on":`+value)).WantProblem(422).WantPointers(
+			"#/callback_on")
 	}
 	job := create(a.Client, with(waiting, `"callback_url":"`+ok.URL+`","callback_on":"failure"`))
 	a.Do("PATCH", jobPath(job), `{"callback_url":null}`).Want(200)
@@ -124,7 +125,8 @@ func TestScheduleList_IncludesTheNextRun(t *testing.T) {
 		details := a.Get(schedulePath(job) + "/details").Want(200).Data()
 		want[job.Get("schedule_id").Str()] = details.Get("next_run_at").Raw()
 	}
-	if want[pending.Get("schedule_id").Str()] != `"2031-05-06T07:08:09.000000Z"` || want[last.Get("schedule_id").Str()] != "null" || want[running.Get("schedule_id").Str()] == "null" {
+	if want[pending.Get("schedule_id").Str()] != `"2031-05-06T07:08:09.000000Z"` || want[last.Get("schedule_id").Str()] != "null" ||
+		want[running.Get("schedule_id").Str()] == "null" {
 		t.Errorf("the details say %s", want)
 	}
 	listed := everyRecord(t, a.Client, "/api/schedules?include=next_run_at&limit=1")
@@ -146,7 +148,8 @@ func TestScheduleList_IncludesTheNextRun(t *testing.T) {
 			t.Errorf("without include the list has %s", record.Raw())
 		}
 	}
-	for _, query := range []string{"include=", "include=last_run", "include=next_run_at,last_run", "include=next_run_at&include=next_run_at", "include[]=next_run_at"} {
+	for _, query := range []string{"include=", "include=last_run", "include=next_run_at,last_run",
+		"include=next_run_at&include=next_run_at", "include[]=next_run_at"} {
 		a.Get("/api/schedules?" + query).WantProblem(422).WantParameters("include")
 	}
 }

@@ -81,7 +81,8 @@ func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 	}
 	changed := a.Post("/api/apply", document("", dailyItem("b", `,"name":"two"`)))
 	wantOutcome(t, changed, "b changed")
-	wantSame(t, "the difference", changed.Data().Get("0.diff"), `[{"path":"/retries","from":1,"to":null},{"path":"/name","from":"one","to":"two"}]`)
+	wantSame(t, "the difference", changed.Data().Get("0.diff"),
+		`[{"path":"/retries","from":1,"to":null},{"path":"/name","from":"one","to":"two"}]`)
 	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true,"dry_run":true`, dailyItem("c", ""))), "c created, a removed, b removed")
 	a.Get("/api/schedules/key:c").WantProblem(404)
 	wantOutcome(t, a.Post("/api/apply", document(`,"prune":true`, dailyItem("c", ""))), "c created, a removed, b removed")
@@ -94,9 +95,11 @@ func TestApply_MakesSchedulesMatchTheDocument(t *testing.T) {
 func TestApply_ChangesNothingUnlessAllIsRight(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	a.Post("/api/apply", document("", dailyItem("ok", ""), `{"url":"https://example.com/","cron":"@daily"}`, `{"key":"x","url":"ftp://x","cron":"* *","nme":1}`, `7`)).
+	a.Post("/api/apply", document("", dailyItem("ok", ""), `{"url":"https://example.com/","cron":"@daily"}`,
+		`{"key":"x","url":"ftp://x","cron":"* *","nme":1}`, `7`)).
 		WantPointers("#/schedules/1/key", "#/schedules/2/url", "#/schedules/2/cron", "#/schedules/2/nme", "#/schedules/3")
-	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""), dailyItem("a", ""))).WantPointers("#/schedules/0/key", "#/schedules/2/key")
+	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""), dailyItem("a", ""))).WantPointers("#/schedules/0/key",
+		"#/schedules/2/key")
 	a.Post("/api/apply", document("", `{"key":"once","url":"https://example.com/"}`)).WantPointers("#/schedules/0")
 	a.Post("/api/apply", document(`,"prune":true`)).WantPointers("#/schedules")
 	a.Post("/api/apply", `{"schedules":{},"prune":1}`).WantPointers("#/owner", "#/schedules", "#/prune")
@@ -151,7 +154,8 @@ func TestApply_SimultaneousCallsFollowOneAnother(t *testing.T) {
 	if applied == 0 {
 		t.Fatal("every call was refused")
 	}
-	wantSame(t, "the name of b", a.Get("/api/schedules/key:b").Want(200).Data().Get("name"), a.Get("/api/schedules/key:a").Want(200).Data().Get("name").Raw())
+	wantSame(t, "the name of b", a.Get("/api/schedules/key:b").Want(200).Data().Get("name"),
+		a.Get("/api/schedules/key:a").Want(200).Data().Get("name").Raw())
 }
 
 func TestApply_TakesOverASchedulesWithoutOwner(t *testing.T) {
@@ -168,7 +172,8 @@ func TestApply_TakesOverASchedulesWithoutOwner(t *testing.T) {
 func TestExport_CanBeAppliedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	a.Post("/api/apply", document("", dailyItem("ü", `,"name":"é","body":{"z":1.10,"a":[null]}`), dailyItem("a", `,"description":"d"`), dailyItem("Z", ""))).Want(200)
+	a.Post("/api/apply", document("", dailyItem("ü", `,"name":"é","body":{"z":1.10,"a":[null]}`), dailyItem("a", `,"description":"d"`),
+		dailyItem("Z", ""))).Want(200)
 	exported := string(a.Get("/api/export?owner=repo").Want(200).Body)
 	for _, format := range []string{"json", "yaml"} {
 		got := client(t, a, "export", "--owner", "repo", "--format", format)
@@ -181,7 +186,8 @@ func TestExport_CanBeAppliedAndChangesNothing(t *testing.T) {
 	if again := string(a.Get("/api/export?owner=repo").Want(200).Body); again != exported {
 		t.Errorf("exported %s\nthen %s", exported, again)
 	}
-	if keys := fmt.Sprint(strings.Index(exported, `"Z"`) < strings.Index(exported, `"a"`), strings.Index(exported, `"a"`) < strings.Index(exported, `"ü"`)); keys != "true true" {
+	if keys := fmt.Sprint(strings.Index(exported, `"Z"`) < strings.Index(exported, `"a"`),
+		strings.Index(exported, `"a"`) < strings.Index(exported, `"ü"`)); keys != "true true" {
 		t.Errorf("the keys are not in the order of their bytes: %s", exported)
 	}
 	wantSame(t, "an owner without schedules", a.Get("/api/export?owner=nobody").Want(200).JSON.Get("schedules"), "[]")
@@ -239,7 +245,8 @@ func TestCommandImport_ConvertsARealCrontab(t *testing.T) {
 	}
 	got := client(t, a, "import", "crontab", file)
 	wantSaid(t, got, 1, "of 21 lines could not be imported")
-	for _, said := range []string{"line 12:", "line 14:", "line 21: runs backup.sh", "line 22:", "line 23: runs at reboot", "line 24:", "line 25:"} {
+	for _, said := range []string{"line 12:", "line 14:", "line 21: runs backup.sh", "line 22:", "line 23: runs at reboot", "line 24:",
+		"line 25:"} {
 		wantSaid(t, got, 1, said)
 	}
 	wantSaid(t, client(t, a, "import", "crontab", file), 1, "14 unchanged")
@@ -293,7 +300,8 @@ func TestApply_AThousandTwiceWritesNothingTheSecondTime(t *testing.T) {
 	doc := document("", numbered(1000, "n")...)
 	first, second := applied(t, a.Client, doc), applied(t, a.Client, doc)
 	if strings.Count(string(first.Body), `"created"`) != 1000 || strings.Count(string(second.Body), `"unchanged"`) != 1000 {
-		t.Errorf("%d were created, then %d were unchanged, want 1000", strings.Count(string(first.Body), `"created"`), strings.Count(string(second.Body), `"unchanged"`))
+		t.Errorf("%d were created, then %d were unchanged, want 1000", strings.Count(string(first.Body), `"created"`),
+			strings.Count(string(second.Body), `"unchanged"`))
 	}
 	if first.Header.Get("ETag") != second.Header.Get("ETag") {
 		t.Errorf("the tag changed from %s to %s", first.Header.Get("ETag"), second.Header.Get("ETag"))

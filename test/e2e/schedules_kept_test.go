@@ -38,7 +38,8 @@ func TestScheduleKept_UsersOfLimitsAndSecrets(t *testing.T) {
 
 	first := create(a.Client, `{"idempotency_key":"k","url":`+quote(route.URL)+`}`)
 	route.Await(t, 1, 10*time.Second)
-	follower := create(a.Client, with(sending(route.URL, "{{secret.s}}", ""), `"limits":["l"],"idempotency_key":"k","on_conflict":"replace","schedule_in":[1,"hour"]`))
+	follower := create(a.Client, with(sending(route.URL, "{{secret.s}}", ""),
+		`"limits":["l"],"idempotency_key":"k","on_conflict":"replace","schedule_in":[1,"hour"]`))
 	wantInUse("a follower that waits", 409)
 	release()
 	awaitState(t, a.Client, first, "completed")
@@ -97,7 +98,8 @@ func TestScheduleKept_FieldsOfARun(t *testing.T) {
 	a.Do("PATCH", jobPath(run), `{"name":"mine","scheduled_at":"2031-01-02T03:04:05Z"}`).Want(200)
 	a.Do("PATCH", schedulePath(run), `{"body":{"a":1},"description":"d"}`).Want(200)
 	got := a.Get(jobPath(run)).Data()
-	if got.Get("name").Str() != "mine" || got.Get("description").Str() != "d" || got.Get("job.scheduled_at").Str() != "2031-01-02T03:04:05.000000Z" ||
+	if got.Get("name").Str() != "mine" || got.Get("description").Str() != "d" ||
+		got.Get("job.scheduled_at").Str() != "2031-01-02T03:04:05.000000Z" ||
 		got.Get("args.scheduled_at").Str() != "2031-01-02T03:04:05Z" || string(got.Get("args.body.a")) != "1" {
 		t.Errorf("after an edit of other fields: %s", got)
 	}

@@ -20,7 +20,8 @@ func TestRehearse_StartsFromWhatIsStored(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
-	a.Post("/api/jobs", `{"url":"`+target.URL+`","repeat_every":[1,"hour"],"schedule_in":3600,"max_runs":4,"idempotency_key":"x"}`).Want(201)
+	a.Post("/api/jobs", `{"url":"`+target.URL+`","repeat_every":[1,"hour"],"schedule_in":3600,"max_runs":4,"idempotency_key":"x"}`).Want(
+		201)
 	a.Post("/api/schedules/key:x/run", nil).Want(200)
 	harness.Eventually(t, soon, "the run ends", func() bool {
 		return a.Get("/api/schedules/key:x/details").Want(200).Data().Get("runs_left").Raw() == "3"
@@ -78,20 +79,23 @@ func TestRehearse_ChangesBeforeTheyAreMade(t *testing.T) {
 		t.Errorf("Preference-Applied is %q", applied)
 	}
 	one := patched.Data().Get("schedules.0")
-	if one.Get("result").Raw() != `"changed"` || one.Get("before.runs").Raw() != "365" || one.Get("after.runs").Raw() != "8760" || one.Get("difference.first.before").Raw() == "null" {
+	if one.Get("result").Raw() != `"changed"` || one.Get("before.runs").Raw() != "365" || one.Get("after.runs").Raw() != "8760" ||
+		one.Get("difference.first.before").Raw() == "null" {
 		t.Errorf("PATCH: %s", one.Raw())
 	}
 	a.Do("PATCH", "/api/schedules/key:a", `{"cron":"61 * * * *"}`, prefer).WantPointers("#/cron")
 	a.Do("PATCH", "/api/schedules/key:none", `{}`, prefer).WantProblem(404)
 
-	put := a.Do("PUT", "/api/schedules/key:new", `{"url":"https://example.com/","cron":"@daily"}`, prefer).Want(200).Data().Get("schedules.0")
+	put := a.Do("PUT", "/api/schedules/key:new", `{"url":"https://example.com/","cron":"@daily"}`,
+		prefer).Want(200).Data().Get("schedules.0")
 	if put.Get("result").Raw() != `"created"` || put.Get("before").Raw() != "null" || put.Get("difference.added").Raw() != "365" {
 		t.Errorf("PUT: %s", put.Raw())
 	}
 	applied := a.Post("/api/apply", document(`,"prune":true`, daily("a"), daily("c")), prefer).Want(200).Data()
 	var results []string
 	for _, s := range applied.Get("schedules").Items() {
-		results = append(results, fmt.Sprint(s.Get("key").Raw(), s.Get("result").Raw(), s.Get("difference.added").Raw(), s.Get("difference.dropped").Raw()))
+		results = append(results, fmt.Sprint(s.Get("key").Raw(), s.Get("result").Raw(), s.Get("difference.added").Raw(),
+			s.Get("difference.dropped").Raw()))
 	}
 	if got := strings.Join(results, " "); got != `"a""unchanged"00 "c""created"3650 "b""removed"0365` {
 		t.Errorf("apply: %s", got)
@@ -105,11 +109,13 @@ func TestRehearse_CalendarAndCommands(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	a.Post("/api/apply", document("", dailyItem("a", ""))).Want(200)
-	calendar := string(a.Post("/api/rehearse", `{"from":"2027-01-01","to":"2027-01-08"}`, harness.Header("Accept", "text/calendar")).Want(200).Body)
+	calendar := string(a.Post("/api/rehearse", `{"from":"2027-01-01","to":"2027-01-08"}`,
+		harness.Header("Accept", "text/calendar")).Want(200).Body)
 	if n := strings.Count(calendar, "BEGIN:VEVENT\r\n"); n != 7 || !strings.Contains(calendar, "SUMMARY:a\r\n") {
 		t.Errorf("%d events in %s", n, calendar)
 	}
-	wantSaid(t, client(t, a, "rehearse", "--from", "2027-01-01", "--to", "2027-01-08", "--outage", "2027-01-02T00:00:00Z/3d", "--duration", "a:20m"), 0, "timeout")
+	wantSaid(t, client(t, a, "rehearse", "--from", "2027-01-01", "--to", "2027-01-08", "--outage", "2027-01-02T00:00:00Z/3d", "--duration",
+		"a:20m"), 0, "timeout")
 	wantSaid(t, client(t, a, "rehearse", "--from", "2027-01-01", "--to", "2027-01-08", "--ics"), 0, "END:VCALENDAR")
 	file := t.TempDir() + "/a.json"
 	write := func(text string) {

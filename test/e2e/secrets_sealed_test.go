@@ -46,8 +46,10 @@ func TestSecrets_NoCodingOrRangeHidesThem(t *testing.T) {
 	_, a := sealedService(t)
 	putSecret(a.Client, "k", value).Want(201)
 	target := harness.SharedTarget(t).Route(t).Respond(honest)
-	for _, header := range []string{`"accept-encoding":"gzip"`, `"Accept-Encoding":["br","gzip;q=1"]`, `"range":"bytes=0-20"`, `"Range":"bytes=12-","If-Range":"\"a\""`} {
-		_, payload := finished(t, a.Client, `{"url":"`+target.URL+`","retries":0,"headers":{"X-Key":"{{secret.k}}",`+header+`}}`, "completed")
+	for _, header := range []string{`"accept-encoding":"gzip"`, `"Accept-Encoding":["br","gzip;q=1"]`, `"range":"bytes=0-20"`,
+		`"Range":"bytes=12-","If-Range":"\"a\""`} {
+		_, payload := finished(t, a.Client, `{"url":"`+target.URL+`","retries":0,"headers":{"X-Key":"{{secret.k}}",`+header+`}}`,
+			"completed")
 		if wantSame(t, "the body after "+header, payload.Get("body"), `"you sent *** "`); payload.Get("withheld").Raw() == "true" {
 			t.Errorf("after %s: %s", header, payload.Raw())
 		}
@@ -64,7 +66,8 @@ func TestSecrets_NoCodingOrRangeHidesThem(t *testing.T) {
 	// What a target encodes unasked is not stored.
 	receiver := harness.SharedTarget(t).Route(t)
 	target.Respond(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { gzipping(w, []byte(r.Header.Get("X-Key"))) }))
-	_, payload = finished(t, a.Client, sending(target.URL, "{{secret.k}}", `"callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+`"`), "completed")
+	_, payload = finished(t, a.Client, sending(target.URL, "{{secret.k}}", `"callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+
+		`"`), "completed")
 	wantSame(t, "the body", payload.Get("body"), `null`)
 	wantSame(t, "the marker", payload.Get("withheld"), `true`)
 	encoded := base64.StdEncoding.EncodeToString(gzipped([]byte(value)))
@@ -179,13 +182,15 @@ func issuing(name string) http.Handler {
 
 func TestSecrets_ReportsAreMaskedWhateverBecameOfTheSecrets(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, harness.Database(inFile(t)), harness.Flag("secrets-key-file", newKeyFile(t)), harness.Flag("public-url", publicURL))
+	s := harness.Start(t, harness.Database(inFile(t)), harness.Flag("secrets-key-file", newKeyFile(t)),
+		harness.Flag("public-url", publicURL))
 	a := s.Account(t)
 	login := harness.SharedTarget(t).Route(t).Respond(issuing("old"))
 	rotate := func(status int, value string) {
 		t.Helper()
 		putSecret(a.Client, "word", value).Want(status)
-		a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"hush-`+value+`"}}`).Want(status)
+		a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"hush-`+
+			value+`"}}`).Want(status)
 	}
 	rotate(201, "former-value")
 	job, target, path := accepting(t, a.Client, `"retries":0,"completion":{"within":600},"headers":{"X-Key":"{{secret.word}}","X-Token":"{{secret.o}}"}`)
@@ -199,7 +204,8 @@ func TestSecrets_ReportsAreMaskedWhateverBecameOfTheSecrets(t *testing.T) {
 	a.Client = s.Client(t, a.Key)
 	anyone := s.Client(t, "")
 	token := path[strings.LastIndex(path, "/")+1:]
-	progress := anyone.Post(path, `{"progress":1,"message":"former-value, token-old-1, newer-value and `+publicURL+path+`"}`).Want(200).Data()
+	progress := anyone.Post(path, `{"progress":1,"message":"former-value, token-old-1, newer-value and `+publicURL+path+
+		`"}`).Want(200).Data()
 	wantSame(t, "the message", progress.Get("progress.message"), `"***, ***, *** and `+publicURL+`/api/completions/***"`)
 	report := `{"result":{"former-value":["token-old-1","newer-value"],"at":"` + token + `"}}`
 	for range 2 {

@@ -74,7 +74,9 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	receiver := harness.SharedTarget(t).Route(t)
 	texts := map[string]string{"PUT": string(putSecret(a.Client, "leak", value).Want(201).Body)}
 	texts["PUT again"] = string(putSecret(a.Client, "leak", value).Want(200).Body)
-	job := create(a.Client, sending(target.URL, "Bearer {{secret.leak}} {{{{x}}", `"metadata":false,"body":{"no":"{{secret.leak}}"},"method":"post","callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+`"`))
+	job := create(a.Client, sending(target.URL, "Bearer {{secret.leak}} {{{{x}}",
+		`"metadata":false,"body":{"no":"{{secret.leak}}"},"method":"post","callback_url":"`+receiver.URL+`","webhook_url":"`+receiver.URL+
+			`"`))
 	job = awaitState(t, a.Client, job, "completed")
 	if got := target.Hits()[0]; got.Header.Get("X-Key") != "Bearer "+value+" {{x}}" || string(got.Body) != `{"no":"{{secret.leak}}"}` {
 		t.Errorf("sent %q with %s", got.Header.Get("X-Key"), got.Body)
@@ -86,7 +88,8 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 	for i, hit := range receiver.Await(t, 5, soon) {
 		texts[fmt.Sprint("message ", i)] = string(hit.Body)
 	}
-	for _, path := range []string{"/api/jobs", jobPath(job), "/api/logs", "/api/logs/export?job_id=" + job.Get("job_id").Raw(), "/api/secrets", "/api/secrets/leak",
+	for _, path := range []string{"/api/jobs", jobPath(job), "/api/logs", "/api/logs/export?job_id=" + job.Get("job_id").Raw(),
+		"/api/secrets", "/api/secrets/leak",
 		"/api/account/audit", "/api/account", "/metrics"} {
 		texts[path] = string(a.Get(path).Want(200).Body)
 	}
@@ -100,7 +103,8 @@ func TestSecrets_AreNeverShown(t *testing.T) {
 		return strings.Contains(texts["events"], `"completed"`)
 	})
 	texts["standard output"], texts["standard error"] = s.Stdout(), s.Stderr()
-	if !strings.Contains(texts["/api/account/audit"], "header_secret.created") || !strings.Contains(texts["/api/account/audit"], "header_secret.changed") {
+	if !strings.Contains(texts["/api/account/audit"], "header_secret.created") || !strings.Contains(texts["/api/account/audit"],
+		"header_secret.changed") {
 		t.Errorf("the audit log is %s", texts["/api/account/audit"])
 	}
 	path := strings.TrimPrefix(s.DatabaseURL, "sqlite:")
@@ -133,7 +137,8 @@ func TestSecrets_AreMaskedInReports(t *testing.T) {
 	awaitState(t, a.Client, job, "completed")
 	anyone.Post(path, report).Want(200)
 	logs := logsOf(a.Client, job)
-	wantSame(t, "the logged result", logs[len(logs)-1].Get("payload.result"), `{"you":["sent ***",1.10,"***"],"***":null,"$set":{"k":"***"}}`)
+	wantSame(t, "the logged result", logs[len(logs)-1].Get("payload.result"),
+		`{"you":["sent ***",1.10,"***"],"***":null,"$set":{"k":"***"}}`)
 
 	job, _, path = accepting(t, a.Client, headers)
 	anyone.Post(path, `{"error":"4711081547 is wrong"}`).Want(200)
@@ -153,11 +158,13 @@ func TestSecrets_AreRefusedWhereTheyCantBeSent(t *testing.T) {
 	}
 	b.Post("/api/jobs", sending(target.URL, "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
 	a.Post("/api/jobs", sending("https://example.com/", "{{secret.k}}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
-	a.Post("/api/jobs", sending("ftp://example.com/", "{{secret.none}}", `"nmae":1`)).WantProblem(422).WantPointers("#/nmae", "#/url", "#/headers/X-Key")
+	a.Post("/api/jobs", sending("ftp://example.com/", "{{secret.none}}", `"nmae":1`)).WantProblem(422).WantPointers("#/nmae", "#/url",
+		"#/headers/X-Key")
 	a.Post("/api/jobs", sending(target.URL, "{{ secret.k }}", "")).WantProblem(422).WantPointers("#/headers/X-Key")
 	a.Post("/api/jobs", sending(target.URL, strings.Repeat("{{secret.k}}", 33), "")).WantProblem(422).WantPointers("#/headers")
 	a.Post("/api/jobs", `{"url":"`+target.URL+`","headers":{"a/b":["x","{{secret.none}}"]}}`).WantProblem(422)
-	a.Post("/api/jobs", `{"url":"`+target.URL+`","headers":{"a":["x","\u007b\u007bsecret.none}}"]}}`).WantProblem(422).WantPointers("#/headers/a/1")
+	a.Post("/api/jobs", `{"url":"`+target.URL+`","headers":{"a":["x","\u007b\u007bsecret.none}}"]}}`).WantProblem(422).WantPointers(
+		"#/headers/a/1")
 	a.Post("/api/preview", sending(target.URL, "{{secret.none}}", "")).WantProblem(422)
 	for method, path := range map[string]string{"GET": "/api/secrets", "PUT": "/api/secrets/k", "DELETE": "/api/secrets/k"} {
 		s.Client(t, "sk_public").Do(method, path, nil).WantProblem(403)
@@ -219,7 +226,8 @@ func TestSecrets_AreDroppedAtOtherHosts(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t)
 	putSecret(a.Client, "h", "value-of-h").Want(201)
 	elsewhere := strings.Replace(target.URL, "127.0.0.1", "localhost", 1)
-	target.RespondOnce(harness.Redirect(307, target.URL+"/same"), harness.Redirect(307, elsewhere+"/other"), harness.Redirect(307, target.URL+"/back"))
+	target.RespondOnce(harness.Redirect(307, target.URL+"/same"), harness.Redirect(307, elsewhere+"/other"),
+		harness.Redirect(307, target.URL+"/back"))
 	// Accept is sent to other origins, unless it has a secret.
 	body := `{"url":"` + target.URL + `","headers":{"X-Key":"{{secret.h}}","Accept":"text/{{secret.h}}"}}`
 	finished(t, a.Client, body, "completed")
@@ -309,7 +317,8 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	writeKeyFile(t, path, first)
 	s.Stop()
 	s.Restart(t)
-	harness.Eventually(t, soon, "a log of secrets that can't be decrypted", func() bool { return strings.Contains(s.Stderr(), "secrets can't be decrypted") })
+	harness.Eventually(t, soon, "a log of secrets that can't be decrypted",
+		func() bool { return strings.Contains(s.Stderr(), "secrets can't be decrypted") })
 	sent := len(target.Hits())
 	_, payload := finished(t, a.Client, sending(target.URL, "{{secret.k}}", ""), "discarded")
 	wantSame(t, "the kind", payload.Get("kind"), `"secret"`)
@@ -320,7 +329,8 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	if n := metric(t, a.Client, "punctual_secrets_unreadable"); n < 2 {
 		t.Errorf("%v secrets are counted as unreadable", n)
 	}
-	if r := s.TryCommand(t, "secrets", "rotate-key", "--secrets-key-file", path); r.Code != 1 || !strings.Contains(r.Stderr, "can't be decrypted") {
+	if r := s.TryCommand(t, "secrets", "rotate-key", "--secrets-key-file", path); r.Code != 1 ||
+		!strings.Contains(r.Stderr, "can't be decrypted") {
 		t.Errorf("a rotation with the wrong key: %+v", r)
 	}
 }
@@ -357,7 +367,8 @@ func TestSecrets_TokensAreFetchedThroughTheGuard(t *testing.T) {
 		fetched++
 		harness.JSONReply(fmt.Sprintf(`{"access_token":"token-%d-xyz","expires_in":3600}`, fetched)).ServeHTTP(w, nil)
 	}))
-	a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"hush-hush-hush"}}`).Want(201)
+	a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+
+		`","client_id":"c","client_secret":"hush-hush-hush"}}`).Want(201)
 	target.Respond(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Key") != "token-2-xyz" {
 			w.WriteHeader(401)
@@ -372,7 +383,8 @@ func TestSecrets_TokensAreFetchedThroughTheGuard(t *testing.T) {
 		t.Errorf("%d tokens were fetched", got)
 	}
 	login.Respond(harness.Redirect(307, target.URL))
-	a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+`","client_id":"c","client_secret":"hush-hush-hush"}}`).Want(200)
+	a.Do("PUT", "/api/secrets/o", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+login.URL+
+		`","client_id":"c","client_secret":"hush-hush-hush"}}`).Want(200)
 	sent := len(target.Hits())
 	_, payload := finished(t, a.Client, sending(target.URL, "{{secret.o}}", ""), "discarded")
 	wantSame(t, "the kind", payload.Get("kind"), `"secret"`)
@@ -386,10 +398,12 @@ func TestMask_HidesCredentialsInHeaders(t *testing.T) {
 	a := account(t)
 	const value = "Bearer not-for-everyone"
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(200, "text/plain", "", "Set-Cookie", "a="+value))
-	job, _ := finished(t, a.Client, `{"url":"`+target.URL+`","schedule_in":0,"repeat_every":3600,"headers":{"Authorization":"`+value+`","x-plain":"shown"}}`, "completed")
+	job, _ := finished(t, a.Client, `{"url":"`+target.URL+`","schedule_in":0,"repeat_every":3600,"headers":{"Authorization":"`+value+
+		`","x-plain":"shown"}}`, "completed")
 	number, schedule := job.Get("job_id").Raw(), "/api/schedules/"+job.Get("schedule_id").Str()
 	log := "/api/logs/" + logsOf(a.Client, job)[0].Get("id").Str()
-	for _, path := range []string{"/api/jobs", jobPath(job), "/api/schedules", schedule, "/api/logs?job_id=" + number, log, "/api/logs/export?job_id=" + number} {
+	for _, path := range []string{"/api/jobs", jobPath(job), "/api/schedules", schedule, "/api/logs?job_id=" + number, log,
+		"/api/logs/export?job_id=" + number} {
 		separator := "?"
 		if strings.Contains(path, "?") {
 			separator = "&"

@@ -51,7 +51,8 @@ func TestStory_ANightlyReportFailsTwiceAndRecovers(t *testing.T) {
 	awaitState(t, n.owner.Client, job, "completed")
 	n.wantMessage(2, "alert.recovered", acme, job, `0`, `null`)
 
-	wantSame(t, "the runs that failed in a row", n.owner.Get("/api/schedules/"+acme+"/details").Want(200).Data().Get("failures_in_a_row"), `0`)
+	wantSame(t, "the runs that failed in a row", n.owner.Get("/api/schedules/"+acme+"/details").Want(200).Data().Get("failures_in_a_row"),
+		`0`)
 	n.wantNights(acme)
 	if got := len(n.login.Hits()); got != 1 {
 		t.Errorf("%d tokens were fetched for runs within an hour", got)
@@ -92,7 +93,8 @@ func TestStory_TwoReportsAtOnce(t *testing.T) {
 // story.
 func newNightly(t *testing.T) *nightly {
 	t.Helper()
-	n := &nightly{T: t, login: harness.SharedTarget(t).Route(t), system: harness.SharedTarget(t).Route(t), receiver: harness.SharedTarget(t).Route(t)}
+	n := &nightly{T: t, login: harness.SharedTarget(t).Route(t), system: harness.SharedTarget(t).Route(t),
+		receiver: harness.SharedTarget(t).Route(t)}
 	n.owner, n.anyone = completions(t, harness.Flag("secrets-key-file", newKeyFile(t)))
 	n.login.Respond(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harness.JSONReply(`{"access_token":"a-token-for-reports","token_type":"Bearer","expires_in":3600}`).ServeHTTP(w, r)
@@ -105,7 +107,8 @@ func newNightly(t *testing.T) *nightly {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	n.owner.Do(http.MethodPut, "/api/limits/reports", `{"parallel":2}`).Want(201)
-	n.owner.Do(http.MethodPut, "/api/secrets/warehouse", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+n.login.URL+`","client_id":"reports","client_secret":"hush-hush-hush"}}`).Want(201)
+	n.owner.Do(http.MethodPut, "/api/secrets/warehouse", `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+n.login.URL+
+		`","client_id":"reports","client_secret":"hush-hush-hush"}}`).Want(201)
 	return n
 }
 
@@ -131,7 +134,8 @@ func (n *nightly) wantNights(schedule string) {
 
 func (n *nightly) alert(schedule string) {
 	n.Helper()
-	n.owner.Do(http.MethodPut, "/api/alerts/reports", `{"on":["failed","recovered"],"after":2,"match":{"schedule_id":"`+schedule+`"},"to":[{"webhook":"`+n.receiver.URL+`"}]}`).Want(201)
+	n.owner.Do(http.MethodPut, "/api/alerts/reports", `{"on":["failed","recovered"],"after":2,"match":{"schedule_id":"`+schedule+
+		`"},"to":[{"webhook":"`+n.receiver.URL+`"}]}`).Want(201)
 }
 
 // runNow makes the pending run now. It returns the run once it awaits its completion,

@@ -133,7 +133,8 @@ func TestTargetRedirect_OnTheSameOriginKeepsHeadersAndSignature(t *testing.T) {
 	target.RespondOnce(harness.Redirect(308, target.URL+"/next"))
 	finished(t, a.Client, posting(target.URL, ownHeaders), "completed")
 	hit := target.Hits()[1]
-	for name, want := range map[string]string{"Authorization": "Bearer secret", "Cookie": "a=b", "X-Mine": "1", "User-Agent": "mine punctual/"} {
+	for name, want := range map[string]string{"Authorization": "Bearer secret", "Cookie": "a=b", "X-Mine": "1",
+		"User-Agent": "mine punctual/"} {
 		if got := hit.Header.Get(name); got != want && !(name == "User-Agent" && strings.HasPrefix(got, want)) {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}

@@ -20,8 +20,10 @@ func TestTarget_PortsAreRestricted(t *testing.T) {
 		}
 	}
 	answer := c.Post("/api/jobs", `{"url":"https://example.com:6667/"}`).WantProblem(422)
-	wantSame(t, "the reason", answer.JSON.Get("detail"), `"url must not use port 6667; permitted are 443,1024-65535, without those that browsers block"`)
-	for _, address := range []string{"https://example.com/", "https://example.com:443/", "https://example.com:8443/", "https://example.com:65535/"} {
+	wantSame(t, "the reason", answer.JSON.Get("detail"),
+		`"url must not use port 6667; permitted are 443,1024-65535, without those that browsers block"`)
+	for _, address := range []string{"https://example.com/", "https://example.com:443/", "https://example.com:8443/",
+		"https://example.com:65535/"} {
 		create(c, `{"url":"`+address+`","scheduled_at":"`+far+`"}`)
 	}
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Redirect(307, "https://127.0.0.1:80/"))
@@ -68,7 +70,8 @@ func TestTarget_DeniedOneIsRefusedWhateverElseIsPermitted(t *testing.T) {
 	t.Parallel()
 	for _, opts := range [][]harness.Option{
 		{harness.Flag("deny-targets", "127.0.0.0/8,::1")},
-		{harness.Flag("deny-targets", "0.0.0.0/0,::/0"), harness.NoFlag("allow-private-targets"), harness.Flag("allow-targets", "127.0.0.1,::1")},
+		{harness.Flag("deny-targets", "0.0.0.0/0,::/0"), harness.NoFlag("allow-private-targets"),
+			harness.Flag("allow-targets", "127.0.0.1,::1")},
 		{harness.Env("PUNCTUAL_DENY_TARGETS=127.0.0.0/8, ::1")},
 	} {
 		wantRefused(t, harness.Start(t, opts...).Public(t))

@@ -113,12 +113,15 @@ func attemptsIn(spans []*tracepb.Span) []*tracepb.Span {
 func TestTrace_LeadsFromTheCreateToTheCallback(t *testing.T) {
 	t.Parallel()
 	col := newCollector(t)
-	s := harness.Start(t, col.env("OTEL_SERVICE_NAME=reminders", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test", "OTEL_EXPORTER_OTLP_HEADERS=x-tenant=a%20b"))
+	s := harness.Start(t, col.env("OTEL_SERVICE_NAME=reminders", "OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=test",
+		"OTEL_EXPORTER_OTLP_HEADERS=x-tenant=a%20b"))
 	c := s.Public(t)
 	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(503))
 	receiver := harness.SharedTarget(t).Route(t)
 	const trace, span = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
-	job := c.Post("/api/jobs", `{"url":"`+target.URL+`?token=s3cr3t-query","backoff":[1],"headers":{"authorization":"Bearer s3cr3t-header"},"body":"s3cr3t-body","callback_url":"`+receiver.URL+`"}`,
+	job := c.Post("/api/jobs", `{"url":"`+target.URL+
+		`?token=s3cr3t-query","backoff":[1],"headers":{"authorization":"Bearer s3cr3t-header"},"body":"s3cr3t-body","callback_url":"`+
+		receiver.URL+`"}`,
 		harness.Header("traceparent", "00-"+trace+"-"+span+"-01")).Want(201).Data()
 	hits := target.Await(t, 2, 3*soon)
 	callback := receiver.Await(t, 1, 3*soon)[0]
@@ -144,7 +147,8 @@ func TestTrace_LeadsFromTheCreateToTheCallback(t *testing.T) {
 	if create == nil || delivery == nil || claims != 2 || len(attempts) != 2 {
 		t.Fatalf("the spans are %v", spans)
 	}
-	if hex.EncodeToString(create.ParentSpanId) != span || create.Name != "POST /api/jobs" || attribute(create, "http.response.status_code") != "201" {
+	if hex.EncodeToString(create.ParentSpanId) != span || create.Name != "POST /api/jobs" ||
+		attribute(create, "http.response.status_code") != "201" {
 		t.Errorf("the create's span is %v", create)
 	}
 	for i, a := range attempts {
@@ -172,7 +176,8 @@ func TestTrace_LeadsFromTheCreateToTheCallback(t *testing.T) {
 	if bytes.Contains(col.raw.Bytes(), []byte("s3cr3t")) {
 		t.Error("the spans have secrets in them")
 	}
-	if !slices.Contains(col.about, "service.name=reminders") || !slices.Contains(col.about, "deployment.environment.name=test") || col.header.Get("X-Tenant") != "a b" {
+	if !slices.Contains(col.about, "service.name=reminders") || !slices.Contains(col.about, "deployment.environment.name=test") ||
+		col.header.Get("X-Tenant") != "a b" {
 		t.Errorf("the resource is %q, the tenant %q", col.about, col.header.Get("X-Tenant"))
 	}
 }
@@ -232,14 +237,16 @@ func TestTrace_UnreachableCollectorDelaysNoJobsAndDropsAreCounted(t *testing.T) 
 
 func TestTrace_MistakeInTheEnvironmentIsReportedAndJobsRun(t *testing.T) {
 	t.Parallel()
-	s := harness.Start(t, harness.Env("OTEL_EXPORTER_OTLP_ENDPOINT=http://user:pa55word@localhost:4317", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"))
+	s := harness.Start(t, harness.Env("OTEL_EXPORTER_OTLP_ENDPOINT=http://user:pa55word@localhost:4317",
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc"))
 	c := s.Public(t)
 	target := harness.SharedTarget(t).Route(t)
 	create(c, `{"url":"`+target.URL+`"}`)
 	if got := target.Await(t, 1, soon)[0].Header.Values("traceparent"); len(got) != 0 {
 		t.Errorf("traceparent is %q without a tracer", got)
 	}
-	harness.Eventually(t, soon, "the mistake in the log", func() bool { return strings.Contains(s.Stderr(), "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf") })
+	harness.Eventually(t, soon, "the mistake in the log",
+		func() bool { return strings.Contains(s.Stderr(), "OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf") })
 	if text := s.Stderr(); strings.Contains(text, "pa55word") {
 		t.Errorf("the log is %s", text)
 	}

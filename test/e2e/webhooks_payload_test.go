@@ -16,7 +16,8 @@ func TestWebhookPayload_LargeOnesArriveComplete(t *testing.T) {
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Reply(200, "application/json", `{"r":"`+large+`"}`))
 	hooks := harness.SharedTarget(t).Route(t)
 	back := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500))
-	job := create(a.Client, `{"method":"post","url":"`+target.URL+`","body":{"q":"`+large+`"},"callback_url":"`+back.URL+`","webhook_url":"`+hooks.URL+`"}`)
+	job := create(a.Client, `{"method":"post","url":"`+target.URL+`","body":{"q":"`+large+`"},"callback_url":"`+back.URL+
+		`","webhook_url":"`+hooks.URL+`"}`)
 	job = awaitState(t, a.Client, job, "completed")
 	logs := logsOf(a.Client, job)
 	request, response := logs[0].Get("payload"), logs[1].Get("payload")

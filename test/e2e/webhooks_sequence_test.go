@@ -21,7 +21,8 @@ func TestWebhookSequence_IsConsistentInARaceOfCancelAndStart(t *testing.T) {
 	receiver := harness.SharedTarget(t).Route(t)
 	o := outcomesOf("cancelled", "cancelled after an attempt", "completed after an attempt")
 	rounds := race(t, 500, o, func(r *rand.Rand, _ int) error {
-		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"url":"%s","webhook_url":"%s"}`, r.Float64()*0.02, target.URL, receiver.URL))
+		job, err := tryCreate(a.Client, fmt.Sprintf(`{"schedule_in":%.4f,"url":"%s","webhook_url":"%s"}`, r.Float64()*0.02, target.URL,
+			receiver.URL))
 		if err != nil {
 			return err
 		}

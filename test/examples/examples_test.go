@@ -112,7 +112,8 @@ func TestShop_RemindsOfEachOrderOnce(t *testing.T) {
 	}
 	environment := []string{
 		"PUNCTUAL_URL=" + s.URL(), "PUNCTUAL_API_KEY=" + a.Key, "PUNCTUAL_SIGNING_SECRET=" + a.Secret, "REMIND_IN=1s",
-		"DATABASE=" + filepath.Join(dir, "shop.db"), "OUTBOX_SCHEMA=" + filepath.Join(dir, "outbox.sql"), "LISTEN=" + address, "APP_URL=http://" + address,
+		"DATABASE=" + filepath.Join(dir, "shop.db"), "OUTBOX_SCHEMA=" + filepath.Join(dir, "outbox.sql"), "LISTEN=" + address,
+		"APP_URL=http://" + address,
 	}
 	start := func(name string, args ...string) (kill func()) {
 		cmd := command(t, name, args, environment)

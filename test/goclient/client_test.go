@@ -62,7 +62,8 @@ func later(route *harness.Route) client.JobRequest {
 func TestClient_FollowsAJobFromCreationToItsLogs(t *testing.T) {
 	c, route, account := start(t)
 	ctx := t.Context()
-	record := call[*client.JobRecord](t)(c.CreateJob(ctx, client.JobRequest{URL: route.URL, Method: "post", Name: "hello", Body: map[string]string{"a": "<b>"}}))
+	record := call[*client.JobRecord](t)(c.CreateJob(ctx,
+		client.JobRequest{URL: route.URL, Method: "post", Name: "hello", Body: map[string]string{"a": "<b>"}}))
 	if record.Job.HasConflict || record.UserID != account.ID || *record.Name != "hello" || time.Since(record.InsertedAt.Time) > time.Hour {
 		t.Errorf("the record is %+v", record)
 	}
@@ -75,7 +76,8 @@ func TestClient_FollowsAJobFromCreationToItsLogs(t *testing.T) {
 		t.Errorf("the details are %+v", details)
 	}
 	var events []string
-	for entry, err := range c.ListLogs(ctx, client.LogFilter{JobID: record.JobID, Page: client.Page{PageSize: 1, OrderBy: "inserted_at,asc"}}) {
+	for entry, err := range c.ListLogs(ctx, client.LogFilter{JobID: record.JobID,
+		Page: client.Page{PageSize: 1, OrderBy: "inserted_at,asc"}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +128,8 @@ func TestClient_EditsWithConditions(t *testing.T) {
 		t.Error("a duplicate is not marked")
 	}
 	record := call[*client.JobRecord](t)(c.GetJob(ctx, client.Key("invoice/1042")))
-	edited := call[*client.JobRecord](t)(c.EditJob(ctx, client.Key("invoice/1042"), client.Edit{"name": "edited", "tags": nil}, client.IfMatch(record.ETag)))
+	edited := call[*client.JobRecord](t)(c.EditJob(ctx, client.Key("invoice/1042"), client.Edit{"name": "edited", "tags": nil},
+		client.IfMatch(record.ETag)))
 	if *edited.Name != "edited" || edited.ETag != `"2"` {
 		t.Errorf("the edited record is %+v", edited)
 	}
@@ -177,7 +180,8 @@ func TestClient_CreatesListsAndChangesManyJobs(t *testing.T) {
 		}
 		count++
 	}
-	if counts := call[*client.JobCounts](t)(c.CountJobs(ctx, client.JobFilter{})); count != 8 || counts.Available != 8 || counts.Limit == 0 {
+	if counts := call[*client.JobCounts](t)(c.CountJobs(ctx, client.JobFilter{})); count != 8 || counts.Available != 8 ||
+		counts.Limit == 0 {
 		t.Errorf("listed %d, counted %+v", count, counts)
 	}
 	cancel := client.OperationRequest{Action: "cancel", Filter: client.OperationFilter{Name: "job 0"}}
@@ -195,7 +199,8 @@ func TestClient_CreatesListsAndChangesManyJobs(t *testing.T) {
 		}
 	}
 	call[*client.OperationRecord](t)(c.StopOperation(ctx, operation.ID))
-	if got := call[*client.Preview](t)(c.PreviewJob(ctx, client.JobRequest{URL: route.URL, Cron: "0 9 * * *", Timezone: "Europe/Berlin"})); len(got.Next) != 5 {
+	if got := call[*client.Preview](t)(c.PreviewJob(ctx,
+		client.JobRequest{URL: route.URL, Cron: "0 9 * * *", Timezone: "Europe/Berlin"})); len(got.Next) != 5 {
 		t.Errorf("the preview is %+v", got)
 	}
 	both := call[*client.BatchThen](t)(c.CreateJobsThen(ctx, []client.JobRequest{later(route), later(route)}, later(route)))
@@ -225,7 +230,8 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	wantStatus(t, err, http.StatusPreconditionFailed)
 	_, err = c.DisableSchedule(ctx, key, client.IfMatch(first))
 	wantStatus(t, err, http.StatusPreconditionFailed)
-	if again := call[*client.ScheduleRecord](t)(c.GetSchedule(ctx, client.ID(schedule.ID))); again.ETag != schedule.ETag || again.ETag != `"2"` {
+	if again := call[*client.ScheduleRecord](t)(c.GetSchedule(ctx, client.ID(schedule.ID))); again.ETag != schedule.ETag ||
+		again.ETag != `"2"` {
 		t.Errorf("the revisions are %s and %s", schedule.ETag, again.ETag)
 	}
 	if got := call[[]client.Revision](t)(c.ListScheduleRevisions(ctx, key)); len(got) != 1 {
@@ -240,7 +246,8 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	}
 	run := call[*client.JobRecord](t)(c.RunSchedule(ctx, key))
 	call[*client.JobRecord](t)(c.WaitJob(ctx, client.ID(run.ID)))
-	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.LastRun == nil || got.LastRun.JobID != run.JobID || got.NextRunAt == nil {
+	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.LastRun == nil || got.LastRun.JobID != run.JobID ||
+		got.NextRunAt == nil {
 		t.Errorf("the details are %+v", got)
 	}
 	nextRun := func(filter client.ScheduleFilter) *client.Time {
@@ -254,28 +261,34 @@ func TestClient_ManagesSchedules(t *testing.T) {
 		t.Fatal("no schedule is listed")
 		return nil
 	}
-	if plain, due := nextRun(client.ScheduleFilter{}), nextRun(client.ScheduleFilter{NextRunAt: true}); plain != nil || due == nil || due.Before(time.Now()) {
+	if plain, due := nextRun(client.ScheduleFilter{}), nextRun(client.ScheduleFilter{NextRunAt: true}); plain != nil || due == nil ||
+		due.Before(time.Now()) {
 		t.Errorf("the next run is due at %v, without the filter at %v", due, plain)
 	}
-	if got := call[*client.ScheduleRecord](t)(c.DisableSchedule(ctx, key)); got.DisabledAt == nil || nextRun(client.ScheduleFilter{NextRunAt: true}) != nil {
+	if got := call[*client.ScheduleRecord](t)(c.DisableSchedule(ctx, key)); got.DisabledAt == nil ||
+		nextRun(client.ScheduleFilter{NextRunAt: true}) != nil {
 		t.Error("the schedule is not disabled")
 	}
 	call[*client.ScheduleRecord](t)(c.EnableSchedule(ctx, key))
 	_, err = c.MuteSchedule(ctx, key, client.NewMute{Until: new(client.UntilRecovered)})
 	wantStatus(t, err, http.StatusConflict)
 	call[*client.Mute](t)(c.MuteSchedule(ctx, key, client.NewMute{Note: new("Known.")}))
-	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.Mute == nil || got.Mute.Until != nil || *got.Mute.Note != "Known." {
+	if got := call[*client.ScheduleDetails](t)(c.GetScheduleDetails(ctx, key)); got.Mute == nil || got.Mute.Until != nil ||
+		*got.Mute.Note != "Known." {
 		t.Errorf("the mute is %+v", got.Mute)
 	}
 	if err := c.UnmuteSchedule(ctx, key); err != nil {
 		t.Error(err)
 	}
 
-	document := client.Document{Owner: "repo", Schedules: []client.DocumentSchedule{{Key: "weekly", JobRequest: client.JobRequest{URL: route.URL, Cron: "@weekly"}}}}
-	if got := call[*client.Comparison](t)(c.RehearseApply(ctx, document)); len(got.Schedules) != 1 || got.Schedules[0].Difference.Added < 52 {
+	document := client.Document{Owner: "repo", Schedules: []client.DocumentSchedule{{Key: "weekly",
+		JobRequest: client.JobRequest{URL: route.URL, Cron: "@weekly"}}}}
+	if got := call[*client.Comparison](t)(c.RehearseApply(ctx, document)); len(got.Schedules) != 1 ||
+		got.Schedules[0].Difference.Added < 52 {
 		t.Errorf("apply would do %+v", got)
 	}
-	if got := call[*client.Rehearsed](t)(c.Rehearse(ctx, client.RehearsalRequest{Schedules: document.Schedules})); len(got.Schedules) != 1 || got.Schedules[0].Runs < 52 {
+	if got := call[*client.Rehearsed](t)(c.Rehearse(ctx, client.RehearsalRequest{Schedules: document.Schedules})); len(
+		got.Schedules) != 1 || got.Schedules[0].Runs < 52 {
 		t.Errorf("rehearsed %+v", got)
 	}
 	results, etag, err := c.Apply(ctx, document)
@@ -283,10 +296,12 @@ func TestClient_ManagesSchedules(t *testing.T) {
 		t.Fatalf("applied %+v, %q, %v", results, etag, err)
 	}
 	weekly := client.Key("weekly")
-	if got := call[*client.Comparison](t)(c.RehearseEdit(ctx, weekly, client.Edit{"cron": "@daily"})); got.Schedules[0].Result != "changed" || got.Schedules[0].Difference.Added < 300 {
+	if got := call[*client.Comparison](t)(c.RehearseEdit(ctx, weekly,
+		client.Edit{"cron": "@daily"})); got.Schedules[0].Result != "changed" || got.Schedules[0].Difference.Added < 300 {
 		t.Errorf("an edit would do %+v", got.Schedules[0])
 	}
-	if got := call[*client.Comparison](t)(c.RehearsePut(ctx, weekly, client.JobRequest{URL: route.URL, Cron: "@weekly"})); got.Schedules[0].Result != "unchanged" {
+	if got := call[*client.Comparison](t)(c.RehearsePut(ctx, weekly,
+		client.JobRequest{URL: route.URL, Cron: "@weekly"})); got.Schedules[0].Result != "unchanged" {
 		t.Errorf("put would do %+v", got.Schedules[0])
 	}
 	if results, _, err := c.Apply(ctx, document, client.IfMatch(etag)); err != nil || results[0].Result != "unchanged" {
@@ -297,7 +312,8 @@ func TestClient_ManagesSchedules(t *testing.T) {
 	if got := call[*client.Punctuality](t)(c.GetPunctuality(ctx)); got.At.IsZero() || got.Hour.Since.Before(got.Week.Since.Time) {
 		t.Errorf("the punctuality is %+v", got)
 	}
-	if got := call[[]byte](t)(func() ([]byte, error) { return c.ExportSchedules(ctx, "repo") }()); !strings.Contains(string(got), `"weekly"`) {
+	if got := call[[]byte](t)(func() ([]byte, error) { return c.ExportSchedules(ctx, "repo") }()); !strings.Contains(string(got),
+		`"weekly"`) {
 		t.Errorf("exported %s", got)
 	}
 	listed := 0
@@ -339,7 +355,8 @@ func TestClient_ManagesLimitsAlertsAndTheAccount(t *testing.T) {
 	_, err = c.CancelRun(ctx, "wfr_none")
 	wantStatus(t, err, http.StatusNotFound)
 
-	call[*client.Alert](t)(c.PutAlert(ctx, "failures", client.AlertRequest{On: []string{"failed"}, After: 3, To: []client.AlertReceiver{{Webhook: route.URL}}}))
+	call[*client.Alert](t)(c.PutAlert(ctx, "failures",
+		client.AlertRequest{On: []string{"failed"}, After: 3, To: []client.AlertReceiver{{Webhook: route.URL}}}))
 	if got := call[*client.AlertTest](t)(c.TestAlert(ctx, "failures")); len(got.Results) != 1 || *got.Results[0].Status != 200 {
 		t.Errorf("the test's result is %+v", got)
 	}
@@ -365,11 +382,13 @@ func TestClient_ManagesLimitsAlertsAndTheAccount(t *testing.T) {
 	if err := c.RevokeKey(ctx, key.ID); err != nil {
 		t.Error(err)
 	}
-	invited := call[*client.Member](t)(c.InviteMember(ctx, client.NewMember{Email: "guest-" + key.ID + "@example.com", Role: client.RoleViewer}))
+	invited := call[*client.Member](t)(c.InviteMember(ctx,
+		client.NewMember{Email: "guest-" + key.ID + "@example.com", Role: client.RoleViewer}))
 	if !strings.Contains(invited.Link, "/join/") || invited.State != "invited" {
 		t.Errorf("the invitation is %+v", invited)
 	}
-	if got := call[*client.Member](t)(c.ChangeMember(ctx, invited.ID, client.MemberChange{Role: client.RoleOwner})); got.Role != client.RoleOwner || got.Link != "" {
+	if got := call[*client.Member](t)(c.ChangeMember(ctx, invited.ID,
+		client.MemberChange{Role: client.RoleOwner})); got.Role != client.RoleOwner || got.Link != "" {
 		t.Errorf("changed, it is %+v", got)
 	}
 	members := 0
@@ -427,7 +446,8 @@ func TestClient_KeepsSecretsAndCompletesWork(t *testing.T) {
 	account := service.Account(t)
 	c, route, ctx := newClient(t, service, account), harness.SharedTarget(t).Route(t), t.Context()
 
-	call[*client.HeaderSecret](t)(c.PutHeaderSecret(ctx, "token", client.NewHeaderSecret{Value: "a secret value", Hosts: []string{"127.0.0.1"}}))
+	call[*client.HeaderSecret](t)(c.PutHeaderSecret(ctx, "token",
+		client.NewHeaderSecret{Value: "a secret value", Hosts: []string{"127.0.0.1"}}))
 	if got := call[*client.HeaderSecret](t)(c.GetHeaderSecret(ctx, "token")); got.Hosts[0] != "127.0.0.1" {
 		t.Errorf("the secret is %+v", got)
 	}
@@ -439,7 +459,8 @@ func TestClient_KeepsSecretsAndCompletesWork(t *testing.T) {
 
 	route.Respond(harness.Status(http.StatusAccepted))
 	record := call[*client.JobRecord](t)(c.CreateJob(ctx, client.JobRequest{
-		URL: route.URL, Headers: map[string]any{"authorization": "Bearer {{secret.token}}"}, Completion: &client.Completion{Within: client.In(time.Hour)},
+		URL: route.URL, Headers: map[string]any{"authorization": "Bearer {{secret.token}}"},
+		Completion: &client.Completion{Within: client.In(time.Hour)},
 	}))
 	hit := route.Await(t, 1, 30*time.Second)[0]
 	if got := hit.Header.Get("Authorization"); got != "Bearer a secret value" {
@@ -452,7 +473,8 @@ func TestClient_KeepsSecretsAndCompletesWork(t *testing.T) {
 	// As if the service's public URL were the one that the client has.
 	address = strings.Replace(address, "https://punctual.example", service.URL(), 1)
 	progress := 50.0
-	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, address, client.Report{Progress: &progress})); got.Progress == nil || got.Progress.Progress != 50 {
+	if got := call[*client.CompletionState](t)(c.CompleteAttempt(ctx, address, client.Report{Progress: &progress})); got.Progress == nil ||
+		got.Progress.Progress != 50 {
 		t.Errorf("the completion is %+v", got)
 	}
 	call[*client.CompletionState](t)(c.CompleteAttempt(ctx, address, client.Report{Result: map[string]int{"n": 1}}))

@@ -92,7 +92,8 @@ func torture(t *testing.T, shopPlace, receiverPlace place, options ...harness.Op
 	s.startRelay = func() *victim {
 		return startVictim(t, func() *exec.Cmd {
 			command := exec.Command(binary, "outbox", "run", "--source", string(shopPlace), "--log-level", "error")
-			command.Env, command.Stderr = append(os.Environ(), "PUNCTUAL_URL="+s.service.URL(), "PUNCTUAL_API_KEY="+s.account.Key), os.Stderr
+			command.Env, command.Stderr = append(os.Environ(), "PUNCTUAL_URL="+s.service.URL(), "PUNCTUAL_API_KEY="+s.account.Key),
+				os.Stderr
 			return command
 		})
 	}
@@ -201,7 +202,8 @@ func (s *stage) await(what string, holds func() bool) {
 	for deadline := time.Now().Add(pace.Guard(3 * time.Minute)); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.Fatalf("%s: not in time; %d orders, %d with effects, %d rows wait", what, number(s.T, s.app, "SELECT count(*) FROM orders"),
-				number(s.T, s.received, "SELECT count(DISTINCT number) FROM effects"), number(s.T, s.app, "SELECT count(*) FROM punctual_outbox"))
+				number(s.T, s.received, "SELECT count(DISTINCT number) FROM effects"),
+				number(s.T, s.app, "SELECT count(*) FROM punctual_outbox"))
 		}
 	}
 }
@@ -228,7 +230,8 @@ func (s *stage) verify() {
 		jobs += int(n.Int())
 	}
 	failed := number(s.T, s.app, "SELECT count(*) FROM punctual_outbox_failed")
-	s.Logf("%d orders committed, %d given up or cut off; %d jobs, %d orders with effects; %d kills, %d of the service", len(orders), len(begun)-len(orders), jobs, len(effects), s.kills, s.services)
+	s.Logf("%d orders committed, %d given up or cut off; %d jobs, %d orders with effects; %d kills, %d of the service", len(orders),
+		len(begun)-len(orders), jobs, len(effects), s.kills, s.services)
 	if len(orders) == 0 || len(begun) == len(orders) || jobs != len(orders) || twice+without+phantom+failed != 0 {
 		s.Errorf("of %d orders with %d jobs, %d have several effects, %d none; %d effects are of orders that were not committed; %d rows failed", len(orders), jobs, twice, without, phantom, failed)
 	}

@@ -49,7 +49,8 @@ func startDev(t *testing.T) (*punctualtest.Service, *program, string) {
 func TestAdvance_SendsWhatIsDueInOrder(t *testing.T) {
 	service, tested, target := startDev(t)
 	ctx := t.Context()
-	schedule := call[*client.JobRecord](t)(service.Client.CreateJob(ctx, client.JobRequest{URL: target + "/monthly", Method: "post", Cron: "0 9 1 * *"}))
+	schedule := call[*client.JobRecord](t)(service.Client.CreateJob(ctx,
+		client.JobRequest{URL: target + "/monthly", Method: "post", Cron: "0 9 1 * *"}))
 	began := schedule.InsertedAt.Time
 	var due []string
 	for at := time.Date(began.Year(), began.Month()+1, 1, 9, 0, 0, 0, time.UTC); len(due) < 12; at = at.AddDate(0, 1, 0) {
@@ -84,7 +85,8 @@ func TestAdvance_RetriesAndLimits(t *testing.T) {
 	if r := call[*client.JobRecord](t)(service.Client.GetJob(ctx, client.ID(failing.ID))); r.Job.State != "discarded" {
 		t.Errorf("the job is %s, want discarded", r.Job.State)
 	}
-	call[*client.Limit](t)(service.Client.PutLimit(ctx, client.Limit{Key: "slow", Rate: &client.Rate{Calls: 1, Per: client.Duration(time.Hour)}}))
+	call[*client.Limit](t)(service.Client.PutLimit(ctx,
+		client.Limit{Key: "slow", Rate: &client.Rate{Calls: 1, Per: client.Duration(time.Hour)}}))
 	for range 5 {
 		call[*client.JobRecord](t)(service.Client.CreateJob(ctx, client.JobRequest{URL: target + "/slow", Limits: []string{"slow"}}))
 	}
@@ -111,7 +113,8 @@ func TestAdvance_NotInProduction(t *testing.T) {
 	t.Parallel()
 	service := harness.Shared(t)
 	_, key := service.NewKey(t, service.Account(t).Email)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL()+"/api/dev/advance", strings.NewReader(`{"by":60}`))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service.URL()+"/api/dev/advance",
+		strings.NewReader(`{"by":60}`))
 	if err != nil {
 		t.Fatal(err)
 	}

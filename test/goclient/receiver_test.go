@@ -170,7 +170,8 @@ func TestReceiver_TakesEffectOnceWhileBothSidesAreKilled(t *testing.T) {
 		for i := range kills {
 			// A receiver that is killed before it has started does not count.
 			count := 0
-			for deadline := time.Now().Add(pace.Guard(time.Minute)); (count <= i*jobs/kills/2 || target.starts.Load() <= int64(i)) && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			for deadline := time.Now().Add(pace.Guard(time.Minute)); (count <= i*jobs/kills/2 || target.starts.Load() <= int64(i)) &&
+				time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 				if err := db.QueryRow("SELECT count(*) FROM effects").Scan(&count); err != nil {
 					t.Error(err)
 					return

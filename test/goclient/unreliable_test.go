@@ -24,7 +24,8 @@ func TestClient_CreatesEachJobOnceThoughAnswersAreLost(t *testing.T) {
 	var calls sync.WaitGroup
 	want := 0
 	for _, faults := range []string{"lose", "cut", "delay", "late", "late,lose,cut,delay"} {
-		c := call[*client.Client](t)(client.New(client.Config{URL: proxy.URL + "/" + faults, Key: key, MaxRetries: 12, AttemptTimeout: 2 * time.Second}))
+		c := call[*client.Client](t)(client.New(client.Config{URL: proxy.URL + "/" + faults, Key: key, MaxRetries: 12,
+			AttemptTimeout: 2 * time.Second}))
 		for _, own := range []string{"", "own"} {
 			request := func(n int) client.JobRequest {
 				r := client.JobRequest{URL: fmt.Sprintf("%s/once/%s/%d%s", proxy.Target, faults, n, own), Tags: []string{"once"}}
@@ -49,7 +50,8 @@ func TestClient_CreatesEachJobOnceThoughAnswersAreLost(t *testing.T) {
 	for _, own := range []string{"", "own"} {
 		c := call[*client.Client](t)(client.New(client.Config{URL: proxy.URL + "/late,lose", Key: key, MaxRetries: 12}))
 		calls.Go(func() {
-			if records, err := c.CreateGroupJobs(t.Context(), client.JobRequest{Group: "both", IdempotencyKey: own}); err != nil || len(records) != 2 {
+			if records, err := c.CreateGroupJobs(t.Context(), client.JobRequest{Group: "both", IdempotencyKey: own}); err != nil ||
+				len(records) != 2 {
 				t.Errorf("a group: %d records, %v", len(records), err)
 			}
 		})

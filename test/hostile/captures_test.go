@@ -147,7 +147,8 @@ func TestCapture_NoRequestTouchesAnothers(t *testing.T) {
 		for _, secure := range []bool{true, false} {
 			t.Run(fmt.Sprintf("prefer-http2=%s,tls=%t", prefer, secure), func(t *testing.T) {
 				t.Parallel()
-				service := harness.Start(t, harness.SecretsKey(t), harness.Flag("prefer-http2", prefer), harness.Flag("allow-http-targets", "true"))
+				service := harness.Start(t, harness.SecretsKey(t), harness.Flag("prefer-http2", prefer),
+					harness.Flag("allow-http-targets", "true"))
 				victim, stranger := service.Account(t), service.Public(t)
 				for name, prefix := range captures {
 					for _, token := range []bool{false, true} {
@@ -174,14 +175,16 @@ func capture(t *testing.T, stranger, victim *harness.Client, secure, token bool,
 	switch name := "s" + strconv.FormatInt(time.Now().UnixNano(), 36); {
 	case token:
 		header = "Bearer {{secret." + name + "}}"
-		victim.Do("PUT", "/api/secrets/"+name, `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+url+`/token","client_id":"c","client_secret":"the-secret-of-the-client"}}`).Want(201)
+		victim.Do("PUT", "/api/secrets/"+name, `{"hosts":["127.0.0.1"],"oauth2":{"token_url":"`+url+
+			`/token","client_id":"c","client_secret":"the-secret-of-the-client"}}`).Want(201)
 	case secure:
 		header = "{{secret." + name + "}}"
 		victim.Do("PUT", "/api/secrets/"+name, `{"value":"the-secret-of-the-victim","hosts":["127.0.0.1"]}`).Want(201)
 	}
 	run(t, stranger, fmt.Sprintf(`{"method":"post","retries":0,"metadata":false,"headers":{"content-type":"text/plain"},"url":"%s%s","body":%q}`, url, path, prefix))
 	target.received()
-	if body := run(t, victim, fmt.Sprintf(`{"retries":0,"timeout":60,"url":"%s/victim","headers":{"x-victim":"%s"}}`, url, header)); body != `"genuine"` {
+	if body := run(t, victim, fmt.Sprintf(`{"retries":0,"timeout":60,"url":"%s/victim","headers":{"x-victim":"%s"}}`, url,
+		header)); body != `"genuine"` {
 		t.Errorf("the victim got the response %q", body)
 	}
 	heads := target.received()

@@ -21,7 +21,8 @@ func storms(name, method, path, members, body string) attack {
 func stormsSchedule(name, method, path, body string) attack {
 	return attack{name, func(ctx context.Context, s *strike) {
 		key := s.own()
-		status, text := s.call(http.MethodPost, "/api/jobs", key, []byte(`{"url":"https://127.0.0.1:1443/","repeat_every":3600,"schedule_in":3600}`))
+		status, text := s.call(http.MethodPost, "/api/jobs", key,
+			[]byte(`{"url":"https://127.0.0.1:1443/","repeat_every":3600,"schedule_in":3600}`))
 		if status != http.StatusCreated {
 			return
 		}
@@ -90,7 +91,8 @@ var changeAttacks = []attack{
 	{"schedules made and deleted", func(ctx context.Context, s *strike) {
 		key := s.own()
 		s.flood(ctx, 16, func(int) {
-			_, text := s.call(http.MethodPost, "/api/jobs", key, []byte(`{"url":"https://127.0.0.1:1443/","repeat_every":3600,"schedule_in":3600}`))
+			_, text := s.call(http.MethodPost, "/api/jobs", key,
+				[]byte(`{"url":"https://127.0.0.1:1443/","repeat_every":3600,"schedule_in":3600}`))
 			s.call(http.MethodDelete, "/api/schedules/"+between(text, `"schedule_id":"`, `"`), key, nil)
 		})
 	}},

@@ -114,7 +114,8 @@ var connectionAttacks = []attack{
 	holds("a negative length", 200, post("/api/echo", "-1")),
 	holds("a length beyond all numbers", 200, post("/api/echo", fill("9", 1000))),
 	holds("two lengths", 200, strings.Replace(post("/api/echo", "5"), "\r\n\r\n", "\r\nContent-Length: 6\r\n\r\n", 1)+"hello"),
-	holds("a length and chunks", 200, strings.Replace(post("/api/echo", "5"), "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n", 1)+"0\r\n\r\nGET / HTTP/1.1\r\n\r\n"),
+	holds("a length and chunks", 200, strings.Replace(post("/api/echo", "5"), "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n", 1)+
+		"0\r\n\r\nGET / HTTP/1.1\r\n\r\n"),
 	holds("a chunk beyond all numbers", 200, chunked+"ffffffffffffffff\r\n"+fill("a", 64*kib)),
 	holds("a chunk extension of 64 KB", 200, chunked+"1;"+fill("e", 64*kib)+"\r\n1\r\n0\r\n\r\n"),
 	holds("10,000 chunks of a byte", 50, chunked+strings.Repeat("1\r\n1\r\n", 10_000)+"0\r\n\r\n"),

@@ -14,7 +14,8 @@ func (s *strike) batch(key string, n int, item func(i int) string) int {
 	for i := range n {
 		b.WriteString(item(i) + "\n")
 	}
-	status, _ := s.call(http.MethodPost, "/api/jobs/batch", key, []byte(b.String()), "Content-Type", "application/x-ndjson", "Prefer", "return=minimal")
+	status, _ := s.call(http.MethodPost, "/api/jobs/batch", key, []byte(b.String()), "Content-Type", "application/x-ndjson", "Prefer",
+		"return=minimal")
 	return status
 }
 
@@ -55,7 +56,8 @@ var controlAttacks = []attack{
 		for year := range 300 {
 			years = append(years, fmt.Sprintf(`"%d-01-01/%d-12-31"`, 2030+year, 2030+year))
 		}
-		item := `{"url":"https://127.0.0.1:1443/","cron":"59 23 29 2 MON#5","timezone":"Europe/Berlin","except":[` + strings.Join(years, ",") + `]}`
+		item := `{"url":"https://127.0.0.1:1443/","cron":"59 23 29 2 MON#5","timezone":"Europe/Berlin","except":[` +
+			strings.Join(years, ",") + `]}`
 		key := s.own()
 		s.flood(ctx, 4, func(int) { s.batch(key, 900, func(int) string { return item }) })
 	}},
@@ -73,7 +75,8 @@ var controlAttacks = []attack{
 		})
 	}},
 	{"1,000 limits that are all in use", func(ctx context.Context, s *strike) {
-		key, target := s.limits(ctx, 900, `{"rate":{"calls":1,"per":1},"parallel":1}`), s.serve(ctx, func(http.ResponseWriter, *http.Request) {})
+		key, target := s.limits(ctx, 900, `{"rate":{"calls":1,"per":1},"parallel":1}`),
+			s.serve(ctx, func(http.ResponseWriter, *http.Request) {})
 		for n := range 4 {
 			s.batch(key, 1000, func(i int) string {
 				i += n
@@ -108,7 +111,8 @@ var controlAttacks = []attack{
 			s.batch(key, 1000, func(int) string { return `{` + later + `}` })
 		}
 		s.flood(ctx, 8, func(n int) {
-			_, text := s.call(http.MethodPost, "/api/operations", key, []byte(`{"action":"reschedule","filter":{},"all":true,"set":{"spread":86400}}`))
+			_, text := s.call(http.MethodPost, "/api/operations", key,
+				[]byte(`{"action":"reschedule","filter":{},"all":true,"set":{"spread":86400}}`))
 			if id := between(text, `"id": "`, `"`) + between(text, `"id":"`, `"`); id != "" && n%3 == 0 {
 				s.call(http.MethodDelete, "/api/operations/"+id, key, nil)
 			}

@@ -35,7 +35,8 @@ var formAttacks = []attack{
 	submits("a query of deep nesting", "/public/jobs/preview", newJobForm(field("query", nested(`{"a":`, "1", "}", 9000)))),
 	submits("a time of 200 KB", "/public/jobs/preview", func() string { return field("when", fill("every ", 200*kib)) }),
 	submits("a time of digits", "/public/jobs/preview", func() string { return field("when", "in "+fill("9", 200*kib)+" seconds") }),
-	submits("a time of many weekdays", "/public/jobs/preview", func() string { return field("when", "every "+fill("monday, ", 200*kib)+"monday at 9") }),
+	submits("a time of many weekdays", "/public/jobs/preview",
+		func() string { return field("when", "every "+fill("monday, ", 200*kib)+"monday at 9") }),
 	submits("the same field 100,000 times", "/public/jobs/preview", func() string { return fill("when=now&", 900*kib) }),
 	submits("100,000 fields", "/public/jobs/preview", func() string { return fill("a=&", 900*kib) }),
 	submits("JSON of deep nesting", "/public/jobs", func() string { return field("json", nested("[", "", "]", 200_000)) }),
@@ -48,9 +49,11 @@ var formAttacks = []attack{
 		s.flood(ctx, 16, func(n int) { s.call(http.MethodGet, pages[n%len(pages)], "", nil) })
 	}},
 	{"the public page of a job that renders large", func(ctx context.Context, s *strike) {
-		id := s.create(publicKey, `"url":"https://127.0.0.1:1443/","schedule_in":3600,"query":{"`+fill("k", 60*kib)+`":`+list("1", 60_000)+`}`)
+		id := s.create(publicKey, `"url":"https://127.0.0.1:1443/","schedule_in":3600,"query":{"`+fill("k", 60*kib)+`":`+list("1", 60_000)+
+			`}`)
 		if id == "" { // refused, as it should be
-			id = s.create(publicKey, `"url":"https://127.0.0.1:1443/","schedule_in":3600,"query":{"`+fill("k", 4*kib)+`":`+list(`"$previous"`, 3)+`}`)
+			id = s.create(publicKey, `"url":"https://127.0.0.1:1443/","schedule_in":3600,"query":{"`+fill("k", 4*kib)+`":`+
+				list(`"$previous"`, 3)+`}`)
 		}
 		s.flood(ctx, 8, func(int) { s.call(http.MethodGet, "/public/jobs/"+id, "", nil) })
 	}},

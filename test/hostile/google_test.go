@@ -93,7 +93,8 @@ func (s *strike) speak(ctx context.Context, address string, write func(s *strike
 
 // rpcHead returns the headers of a call by gRPC.
 func rpcHead(key, path string, more ...string) []byte {
-	return block(append([]string{":method", "POST", ":scheme", "http", ":authority", "localhost", ":path", path, "content-type", "application/grpc",
+	return block(append([]string{":method", "POST", ":scheme", "http", ":authority", "localhost", ":path", path, "content-type",
+		"application/grpc",
 		"te", "trailers", "authorization", "Bearer " + key}, more...)...)
 }
 
@@ -180,7 +181,10 @@ var googleAttacks = []attack{
 		}
 		return f.WriteRSTStream(id, http2.ErrCodeCancel)
 	}),
-	streams("streams that never end", 32, func(s *strike, f *http2.Framer, id uint32) error { return opens(f, id, rpcHead(s.key(), createTask)) }),
+	streams("streams that never end", 32, func(s *strike, f *http2.Framer,
+		id uint32) error {
+		return opens(f, id, rpcHead(s.key(), createTask))
+	}),
 	streams("messages that never end", 32, func(s *strike, f *http2.Framer, id uint32) error {
 		if err := opens(f, id, rpcHead(s.key(), createTask)); err != nil {
 			return err
@@ -243,7 +247,8 @@ var googleAttacks = []attack{
 			r.Headers[fmt.Sprint("h", i)] = "v"
 		}
 	})))),
-	rpc("bodies of 900 KB", createTask, same(encoded(task("q", func(r *cloudtaskspb.HttpRequest) { r.Body = []byte(fill("\xff", 900*kib)) })))),
+	rpc("bodies of 900 KB", createTask, same(encoded(task("q",
+		func(r *cloudtaskspb.HttpRequest) { r.Body = []byte(fill("\xff", 900*kib)) })))),
 	rpc("a queue with each call", createQueue, func(n int) []byte {
 		return encoded(&cloudtaskspb.CreateQueueRequest{
 			Parent: strings.TrimSuffix(googleQueue, "/queues/"), Queue: &cloudtaskspb.Queue{Name: googleQueue + fmt.Sprint("q", n)},
@@ -254,8 +259,10 @@ var googleAttacks = []attack{
 		request.Task.Name = request.Parent + fmt.Sprint("/tasks/t", n)
 		return encoded(request)
 	}),
-	rpc("page tokens of a megabyte", listTasks, same(encoded(&cloudtaskspb.ListTasksRequest{Parent: googleQueue + "q", PageSize: 1 << 30, PageToken: fill("t", almost)}))),
-	rest("a task of arrays 400,000 deep", http.MethodPost, always("/v2/"+googleQueue+"q/tasks"), `{"task":`+nested("[", "", "]", 400_000)+"}"),
+	rpc("page tokens of a megabyte", listTasks, same(encoded(&cloudtaskspb.ListTasksRequest{Parent: googleQueue + "q", PageSize: 1 << 30,
+		PageToken: fill("t", almost)}))),
+	rest("a task of arrays 400,000 deep", http.MethodPost, always("/v2/"+googleQueue+"q/tasks"),
+		`{"task":`+nested("[", "", "]", 400_000)+"}"),
 	rest("an update mask of 60,000 paths", http.MethodPatch, func(int) string {
 		return "/v2/" + googleQueue + "q?updateMask=" + fill("rateLimits,", 30*kib)
 	}, "{}"),

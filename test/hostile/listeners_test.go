@@ -59,7 +59,8 @@ func listens(name string, use func(ctx context.Context, s *strike, conn *websock
 		s.flood(ctx, 56, func(n int) {
 			key := s.keys[n%4]
 			if n%56 < 16 {
-				body := fmt.Sprintf(`{"url":"https://listen.invalid/x/%d","method":"post","retries":0,"timeout":2,"body":"%s"}`, n, strings.Repeat("x", n%16<<10))
+				body := fmt.Sprintf(`{"url":"https://listen.invalid/x/%d","method":"post","retries":0,"timeout":2,"body":"%s"}`, n,
+					strings.Repeat("x", n%16<<10))
 				s.call(http.MethodPost, "/api/jobs", key, []byte(body))
 				pause(ctx, 5*time.Millisecond)
 				return
@@ -96,7 +97,8 @@ var listenerAttacks = []attack{
 		}
 	}),
 	listens("listeners that answer at length", func(ctx context.Context, s *strike, conn *websocket.Conn) {
-		s.answers(ctx, conn, `{"type":"response","id":ID,"status":200,"header":[`+strings.Repeat(`["a","`+strings.Repeat("b", 200)+`"],`, 900)+`["content-type","application/json"]]}`,
+		s.answers(ctx, conn, `{"type":"response","id":ID,"status":200,"header":[`+strings.Repeat(`["a","`+strings.Repeat("b", 200)+`"],`,
+			900)+`["content-type","application/json"]]}`,
 			[]byte(`"`+strings.Repeat(`\u0000`, 40<<10)+`"`))
 	}),
 	listens("listeners that ping", func(ctx context.Context, _ *strike, conn *websocket.Conn) {

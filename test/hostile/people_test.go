@@ -17,7 +17,8 @@ func signs(name, path string, fields func(n int) string) attack {
 func signsFrom(name, path string, fields func(n int) string, from func(s *strike, n int) *http.Client) attack {
 	return attack{name, func(ctx context.Context, s *strike) {
 		s.flood(ctx, 32, func(n int) {
-			s.send(from(s, n), http.MethodPost, path, "", []byte(fields(n)), "Content-Type", form, "Origin", s.service.URL(), "Sec-Fetch-Site", "same-origin")
+			s.send(from(s, n), http.MethodPost, path, "", []byte(fields(n)), "Content-Type", form, "Origin", s.service.URL(),
+				"Sec-Fetch-Site", "same-origin")
 		})
 	}}
 }
@@ -27,14 +28,17 @@ func credentials(email, password string) string {
 }
 
 var peopleAttacks = []attack{
-	signs("wrong passwords for one email", "/sign-in", func(n int) string { return credentials("user1@example.com", fmt.Sprint("password-", n)) }),
-	signs("wrong passwords for many emails", "/sign-in", func(n int) string { return credentials(fmt.Sprintf("a%d@example.com", n), "a password") }),
+	signs("wrong passwords for one email", "/sign-in",
+		func(n int) string { return credentials("user1@example.com", fmt.Sprint("password-", n)) }),
+	signs("wrong passwords for many emails", "/sign-in",
+		func(n int) string { return credentials(fmt.Sprintf("a%d@example.com", n), "a password") }),
 	signs("passwords of 500 KB", "/sign-in", func(int) string { return credentials("user1@example.com", fill("p", 500*kib)) }),
 	signs("emails of 500 KB", "/sign-in", func(int) string { return credentials(fill("e", 500*kib)+"@example.com", "a password") }),
 	signs("sign-ups", "/sign-up", func(n int) string { return credentials(fmt.Sprintf("b%d@example.com", n), "correct horse battery") }),
 	signs("sign-ups with one email", "/sign-up", func(int) string { return credentials("user1@example.com", "correct horse battery") }),
 	signs("sign-ups with codes", "/sign-up", func(n int) string {
-		return credentials(fmt.Sprintf("c%d@example.com", n), "correct horse battery") + "&" + field("invite", fmt.Sprintf("inv_%043d", n)) + "&" + field("setup_code", fmt.Sprintf("%08d", n))
+		return credentials(fmt.Sprintf("c%d@example.com", n), "correct horse battery") + "&" +
+			field("invite", fmt.Sprintf("inv_%043d", n)) + "&" + field("setup_code", fmt.Sprintf("%08d", n))
 	}),
 	signs("forms of other sites", "/sign-in", func(n int) string {
 		return credentials("user1@example.com", "x") + "&" + field("next", "//evil.example/"+strings.Repeat("a", n%1000))
@@ -55,7 +59,8 @@ var peopleAttacks = []attack{
 	}},
 	{"hosts that are made up", func(ctx context.Context, s *strike) {
 		s.flood(ctx, 16, func(n int) {
-			s.call(http.MethodGet, "/sign-in", "", nil, "X-Forwarded-Host", fmt.Sprintf("evil-%d.example", n), "X-Forwarded-Proto", fill("https,", 8*kib))
+			s.call(http.MethodGet, "/sign-in", "", nil, "X-Forwarded-Host", fmt.Sprintf("evil-%d.example", n), "X-Forwarded-Proto",
+				fill("https,", 8*kib))
 		})
 	}},
 }

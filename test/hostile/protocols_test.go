@@ -99,7 +99,8 @@ var protocolAttacks = []attack{
 	repeats("endless early hints", "", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
 	repeats("endless 100 Continue", "", "HTTP/1.1 100 Continue\r\n\r\n"),
 	repeats("endless tiny chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n"),
-	repeats("endless chunk extensions", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1;eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee\r\na\r\n"),
+	repeats("endless chunk extensions", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"1;eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee\r\na\r\n"),
 	repeats("endless trailers", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "X-T: t\r\n"),
 	repeats("an endless body without a length", "HTTP/1.1 200 OK\r\n\r\n", "aaaaaaaa"),
 	repeats("bytes on an idle connection", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 408 Request Timeout\r\n\r\n"),
@@ -110,7 +111,8 @@ var protocolAttacks = []attack{
 	}),
 	floods("HTTP/2: empty DATA", func(f *http2.Framer, id uint32) error { return f.WriteData(id, false, nil) }),
 	floods("HTTP/2: empty DATA after headers", func(f *http2.Framer, id uint32) error {
-		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "200"), EndHeaders: true}); err != nil {
+		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "200"),
+			EndHeaders: true}); err != nil {
 			return err
 		}
 		for {
@@ -143,7 +145,8 @@ var protocolAttacks = []attack{
 	floods("HTTP/2: unknown frames", func(f *http2.Framer, id uint32) error { return f.WriteRawFrame(0xfe, 0, id, nil) }),
 	floods("HTTP/2: GOAWAY", func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(1<<31-1, http2.ErrCodeNo, nil) }),
 	floods("HTTP/2: early hints", func(f *http2.Framer, id uint32) error {
-		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "103", "link", "</a>"), EndHeaders: true})
+		return f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "103", "link", "</a>"),
+			EndHeaders: true})
 	}),
 	floods("HTTP/2: a table that grows", func(f *http2.Framer, _ uint32) error {
 		return f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1 << 30})
@@ -155,7 +158,8 @@ var protocolAttacks = []attack{
 		return f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 0})
 	}),
 	floods("HTTP/2: padded DATA", func(f *http2.Framer, id uint32) error {
-		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "200"), EndHeaders: true}); err != nil {
+		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block(":status", "200"),
+			EndHeaders: true}); err != nil {
 			return err
 		}
 		for padding := make([]byte, 255); ; {

@@ -63,11 +63,15 @@ var qstashAttacks = []attack{
 	sends("a batch of 1,000 messages with 100 headers", "/v2/batch", list(message(","+members(100, `"Upstash-Forward-H%d":"v"`)), 1000)),
 	sends("a batch of batches", "/v2/batch", nested("[", "", "]", 400_000)),
 	sends("a batch of 1,000 bad expressions", "/v2/batch", list(message(`,"Upstash-Retry-Delay":"`+strings.Repeat("(", 250)+`"`), 1000)),
-	sends("10,000 endpoints", "/v2/topics/t/endpoints", `{"endpoints":[`+members(10_000, `{"name":"e%d","url":"https://127.0.0.1:1443/"}`)+`]}`),
-	numbered("endpoints that are added to one topic at once", http.MethodPost, always("/v2/topics/t/endpoints"), `{"endpoints":[{"url":"https://127.0.0.1:1443/"}]}`, without),
-	numbered("a topic with each call", http.MethodPost, func(n int) string { return fmt.Sprintf("/v2/topics/t%d/endpoints", n) }, `{"endpoints":[{"url":"https://127.0.0.1:1443/"}]}`, without),
+	sends("10,000 endpoints", "/v2/topics/t/endpoints", `{"endpoints":[`+members(10_000, `{"name":"e%d","url":"https://127.0.0.1:1443/"}`)+
+		`]}`),
+	numbered("endpoints that are added to one topic at once", http.MethodPost, always("/v2/topics/t/endpoints"),
+		`{"endpoints":[{"url":"https://127.0.0.1:1443/"}]}`, without),
+	numbered("a topic with each call", http.MethodPost, func(n int) string { return fmt.Sprintf("/v2/topics/t%d/endpoints", n) },
+		`{"endpoints":[{"url":"https://127.0.0.1:1443/"}]}`, without),
 	numbered("a deduplication id with each message", http.MethodPost, always(publishPath), "", with("Upstash-Deduplication-Id", "d%d")),
-	numbered("a queue with each message", http.MethodPost, func(n int) string { return fmt.Sprintf("/v2/enqueue/q%d/https://127.0.0.1:1443/", n) }, "", without),
+	numbered("a queue with each message", http.MethodPost,
+		func(n int) string { return fmt.Sprintf("/v2/enqueue/q%d/https://127.0.0.1:1443/", n) }, "", without),
 	numbered("a flow control key with each message", http.MethodPost, always(publishPath), "",
 		func(n int) []string {
 			return []string{"Upstash-Flow-Control-Key", fmt.Sprint("f", n), "Upstash-Flow-Control-Value", fmt.Sprintf("rate=%d", n+1)}
@@ -76,8 +80,10 @@ var qstashAttacks = []attack{
 		func(n int) []string {
 			return []string{"Upstash-Flow-Control-Key", "f", "Upstash-Flow-Control-Value", fmt.Sprintf("rate=%d, parallelism=%d", n+1, n+1)}
 		}),
-	numbered("a schedule with each call", http.MethodPost, always("/v2/schedules/https://127.0.0.1:1443/"), "", with("Upstash-Cron", "%[1]d 0 1 1 *")),
-	numbered("a wrong token with each call", http.MethodGet, func(n int) string { return fmt.Sprintf("/v2/logs?qstash_token=%d%s", n, fill("A", kib)) }, "", without),
+	numbered("a schedule with each call", http.MethodPost, always("/v2/schedules/https://127.0.0.1:1443/"), "",
+		with("Upstash-Cron", "%[1]d 0 1 1 *")),
+	numbered("a wrong token with each call", http.MethodGet,
+		func(n int) string { return fmt.Sprintf("/v2/logs?qstash_token=%d%s", n, fill("A", kib)) }, "", without),
 	asks("logs that nothing matches", "/v2/logs?label=none&url=https://127.0.0.1:1443/none"),
 	asks("dead letters that nothing matches, behind a huge cursor", "/v2/dlq?responseStatus=599&cursor=9223372036854775807"),
 	asks("a filter with 5,000 values", "/v2/logs?label="+fill("a,", 10_000)),

@@ -43,8 +43,10 @@ var requestAttacks = []attack{
 	creates("query with a long name and a long array", job(`"query":{"`+fill("k", 150*kib)+`":`+list("1", 70_000)+`}`)),
 	creates("query of 200,000 members", job(`"query":{`+members(60_000, `"m%d":1`)+`}`)),
 	creates("query as a text of a megabyte", job(`"query":"`+fill("a=b&", almost)+`"`)),
-	creates("form body with a long name and a long array", job(`"method":"post","headers":{"content-type":"`+form+`"},"body":{"`+fill("k", 150*kib)+`":`+list("1", 70_000)+`}`)),
-	creates("form body with long nested names", job(`"method":"post","headers":{"content-type":"`+form+`"},"body":`+nested(`{"`+fill("k", 8*kib)+`":`, `{`+members(1000, `"m%d":1`)+`}`, "}", 60))),
+	creates("form body with a long name and a long array",
+		job(`"method":"post","headers":{"content-type":"`+form+`"},"body":{"`+fill("k", 150*kib)+`":`+list("1", 70_000)+`}`)),
+	creates("form body with long nested names", job(`"method":"post","headers":{"content-type":"`+form+`"},"body":`+
+		nested(`{"`+fill("k", 8*kib)+`":`, `{`+members(1000, `"m%d":1`)+`}`, "}", 60))),
 	creates("80,000 times $previous", job(`"body":`+list(`"$previous"`, 80_000))),
 	creates("80,000 times $state in objects", job(`"body":{`+members(40_000, `"m%d":"$state"`)+`}`)),
 	creates("80,000 paths into $job", job(`"body":`+list(`"$job.id"`, 80_000))),
@@ -89,7 +91,8 @@ var requestAttacks = []attack{
 	creates("an encoding that is not read", string(gzipped(fill("\x00", 20*mib))), "Content-Encoding", "br"),
 	creates("a gzip of 20 MiB of spaces", string(gzipped(fill(" ", 20*mib))), "Content-Encoding", "gzip"),
 	creates("a megabyte of empty gzip members", fill(string(gzipped("")), almost), "Content-Encoding", "gzip"),
-	sends("a batch of gzip that becomes 200 MiB", "/api/jobs/batch", string(gzipped(fill("\n", 200*mib))), "Content-Encoding", "gzip", "Content-Type", "application/x-ndjson"),
+	sends("a batch of gzip that becomes 200 MiB", "/api/jobs/batch", string(gzipped(fill("\n", 200*mib))), "Content-Encoding", "gzip",
+		"Content-Type", "application/x-ndjson"),
 	{"gzip bombs without a key, 32 at once", func(ctx context.Context, s *strike) {
 		body := gzipped(`{"content":"` + fill("c", 20*mib) + `"}`)
 		s.flood(ctx, 32, func(int) { s.call(http.MethodPost, "/api/broadcast", "", body, "Content-Encoding", "gzip") })

@@ -119,13 +119,15 @@ var responseAttacks = []attack{
 	{"forms that render large", func(ctx context.Context, s *strike) {
 		key := s.own()
 		for range 20 {
-			s.create(key, `"url":"https://127.0.0.1:1/","method":"post","retries":0,"headers":{"content-type":"`+form+`"},"body":{"`+fill("k", 150*kib)+`":`+list("1", 60_000)+`}`)
+			s.create(key, `"url":"https://127.0.0.1:1/","method":"post","retries":0,"headers":{"content-type":"`+form+`"},"body":{"`+
+				fill("k", 150*kib)+`":`+list("1", 60_000)+`}`)
 		}
 		stay(ctx)
 	}},
 	{"bodies that render large, on a public schedule", func(ctx context.Context, s *strike) {
 		url := s.serve(ctx, body("application/json", `{"p":"`+fill("p", 250*kib)+`"}`))
-		s.create(publicKey, fmt.Sprintf(`"url":"%s/","method":"post","repeat_every":1,"retries":0,"body":%s`, url, list(`"$previous"`, 10_000)))
+		s.create(publicKey, fmt.Sprintf(`"url":"%s/","method":"post","repeat_every":1,"retries":0,"body":%s`, url,
+			list(`"$previous"`, 10_000)))
 		stay(ctx)
 	}},
 	steers("$set of 25,000 members", `"body":{}`, body("application/json", `{"$set":{`+members(20_000, `"m%d":1`)+`}}`)),
@@ -134,12 +136,17 @@ var responseAttacks = []attack{
 		_, _ = fmt.Fprintf(w, `{"$set":{"t%d":"%s"}}`, time.Now().UnixNano(), fill("s", 15*kib))
 	}),
 	steers("$set of deep nesting", `"body":{}`, body("application/json", `{"$set":{"a":`+nested("[", "", "]", 20_000)+`}}`)),
-	steers("state many times in a body", `"body":`+list(`"$state"`, 1000), body("application/json", `{"$set":{"s":"`+fill("s", 60*kib)+`"}}`)),
-	steers("previous many times in a body", `"body":`+list(`"$previous"`, 1000), body("application/json", `{"p":"`+fill("p", 250*kib)+`"}`)),
-	steers("previous many times in a query", `"query":{`+members(1000, `"q%d":"$previous"`)+`}`, body("application/json", list("1", 100_000))),
-	steers("previous in a form", `"headers":{"content-type":"`+form+`"},"body":{"`+fill("k", 64*kib)+`":"$previous"}`, body("application/json", list("1", 100_000))),
+	steers("state many times in a body", `"body":`+list(`"$state"`, 1000),
+		body("application/json", `{"$set":{"s":"`+fill("s", 60*kib)+`"}}`)),
+	steers("previous many times in a body", `"body":`+list(`"$previous"`, 1000),
+		body("application/json", `{"p":"`+fill("p", 250*kib)+`"}`)),
+	steers("previous many times in a query", `"query":{`+members(1000, `"q%d":"$previous"`)+`}`,
+		body("application/json", list("1", 100_000))),
+	steers("previous in a form", `"headers":{"content-type":"`+form+`"},"body":{"`+fill("k", 64*kib)+`":"$previous"}`,
+		body("application/json", list("1", 100_000))),
 	steers("previous of deep nesting", `"body":"$previous"`, body("application/json", nested(`{"a":`, "1", "}", 40_000))),
-	steers("previous as a path of many steps", `"body":{"a":"$previous`+fill(".a", 100*kib)+`"}`, body("application/json", nested(`{"a":`, "1", "}", 40_000))),
+	steers("previous as a path of many steps", `"body":{"a":"$previous`+fill(".a", 100*kib)+`"}`,
+		body("application/json", nested(`{"a":`, "1", "}", 40_000))),
 }
 
 var gzipBomb = gzipped(strings.Repeat("\x00", 50*mib))

@@ -36,7 +36,8 @@ var scheduleAttacks = []attack{
 			_, _ = w.Write([]byte(fill("r", 256*kib)))
 		})
 		s.each(ctx, 8, 40, func(int) {
-			s.create(key, fmt.Sprintf(`"url":"%s/","method":"post","repeat_every":1,"webhook_url":"%s/message","body":"%s"`, target, target, fill("b", 900*kib)))
+			s.create(key, fmt.Sprintf(`"url":"%s/","method":"post","repeat_every":1,"webhook_url":"%s/message","body":"%s"`, target, target,
+				fill("b", 900*kib)))
 		})
 		stay(ctx)
 	}},

@@ -93,7 +93,8 @@ func TestThieves_ReadNoSecretsBack(t *testing.T) {
 	t.Parallel()
 	th := newThieves(t)
 	target := harness.SharedTarget(t).Route(t).Respond(echoes(http.StatusOK))
-	for _, asked := range []string{`"accept-encoding":"gzip"`, `"Accept-Encoding":["identity;q=0","gzip"]`, `"ACCEPT-ENCODING":"x-gzip, gzip;q=0.5"`, `"a-im":"gzip"`} {
+	for _, asked := range []string{`"accept-encoding":"gzip"`, `"Accept-Encoding":["identity;q=0","gzip"]`,
+		`"ACCEPT-ENCODING":"x-gzip, gzip;q=0.5"`, `"a-im":"gzip"`} {
 		for _, log := range th.logsOf(`{"url":"` + target.URL + `","retries":0,"headers":{"x-key":"{{secret.k}}",` + asked + `}}`) {
 			if shows(log.Raw(), stolen) {
 				t.Errorf("with %s a log shows the secret: %s", asked, log.Raw())
@@ -103,7 +104,8 @@ func TestThieves_ReadNoSecretsBack(t *testing.T) {
 	// Some bytes at a time.
 	parts := 0
 	for i := 0; i < len(stolen); i += 4 {
-		logs := th.logsOf(fmt.Sprintf(`{"url":"%s","retries":0,"headers":{"x-key":"{{secret.k}}","range":"bytes=%d-%d"}}`, target.URL, i, i+3))
+		logs := th.logsOf(fmt.Sprintf(`{"url":"%s","retries":0,"headers":{"x-key":"{{secret.k}}","range":"bytes=%d-%d"}}`, target.URL, i,
+			i+3))
 		for _, log := range logs {
 			if body := log.Get("payload.body").Str(); body == stolen[i:min(i+4, len(stolen))] {
 				parts++
@@ -166,7 +168,8 @@ var secretAttacks = []attack{
 	}},
 	{"bodies of secrets that are no secrets", func(ctx context.Context, s *strike) {
 		key := s.own()
-		bodies := []string{`{"` + fill("n", 900*kib) + `":1}`, `{` + members(50_000, `"m%d":1`) + `}`, `{"value":"v","hosts":` + list(`"a"`, 100_000) + `}`, nested("[", "", "]", 400_000)}
+		bodies := []string{`{"` + fill("n", 900*kib) + `":1}`, `{` + members(50_000, `"m%d":1`) + `}`,
+			`{"value":"v","hosts":` + list(`"a"`, 100_000) + `}`, nested("[", "", "]", 400_000)}
 		s.flood(ctx, 8, func(n int) { s.call(put, "/api/secrets/k", key, []byte(bodies[n%len(bodies)])) })
 	}},
 }

@@ -50,9 +50,11 @@ func TestAlerts_EachChangeIsSentOnceByAnyNode(t *testing.T) {
 			pause(time.Duration(i) * 7 * time.Millisecond)
 			c.Nodes[1].Kill()
 		}
-		harness.Eventually(t, 40*time.Second, fmt.Sprint("a message for change ", i), func() bool { return told(receiver.Hits()) == strings.Join(want, " ") })
+		harness.Eventually(t, 40*time.Second, fmt.Sprint("a message for change ", i),
+			func() bool { return told(receiver.Hits()) == strings.Join(want, " ") })
 		harness.Eventually(t, 40*time.Second, "all jobs are final", func() bool {
-			return len(client.Get("/api/jobs?state=scheduled").Want(200).Data().Items()) == 0 && len(client.Get("/api/jobs?state=executing").Want(200).Data().Items()) == 0
+			return len(client.Get("/api/jobs?state=scheduled").Want(200).Data().Items()) == 0 &&
+				len(client.Get("/api/jobs?state=executing").Want(200).Data().Items()) == 0
 		})
 		if i%3 == 2 {
 			c.Nodes[1].Restart(t)

@@ -223,7 +223,8 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 	for _, hit := range hits {
 		switch {
 		case c.sentAfterPause(hit, acked):
-			c.complain("job %d came after a node had stood still, %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked), c.story(number))
+			c.complain("job %d came after a node had stood still, %s after its cancel was acknowledged: %s", number, hit.At.Sub(acked),
+				c.story(number))
 		case hit.begun().Before(acked), c.underWayAtFault(hit):
 		case hit.Aborted && hit.begun().Before(acked.Add(toldWithin+c.Slack)): // by another node
 		case job.Job.Attempted == nil || hit.begun().After(acked.Add(noticeWithin+c.Slack)):
@@ -236,7 +237,8 @@ func (c *checker) checkCancelled(number int64, job *Job, hits []Hit) {
 // stopped when the cancel of its job was acknowledged.
 func (c *checker) sentAfterPause(hit Hit, acked time.Time) bool {
 	return slices.ContainsFunc(c.Faults, func(f Fault) bool {
-		return f.Kind == Paused && acked.After(f.From) && acked.Before(f.To.Add(-toldWithin)) && hit.At.After(f.To) && hit.At.Before(f.To.Add(noticeWithin))
+		return f.Kind == Paused && acked.After(f.From) && acked.Before(f.To.Add(-toldWithin)) && hit.At.After(f.To) &&
+			hit.At.Before(f.To.Add(noticeWithin))
 	})
 }
 
@@ -245,7 +247,8 @@ func (c *checker) story(number int64) string {
 	job := c.Jobs[number]
 	text := fmt.Sprintf("%s, due %s", job.Job.State, clock(job.Job.Scheduled))
 	for _, hit := range c.Hits[number] {
-		text += fmt.Sprintf("; request %s from %s to %s (sent %s, aborted %t)", hit.Attempt, clock(hit.At), clock(hit.End), clock(hit.Sent), hit.Aborted)
+		text += fmt.Sprintf("; request %s from %s to %s (sent %s, aborted %t)", hit.Attempt, clock(hit.At), clock(hit.End), clock(hit.Sent),
+			hit.Aborted)
 	}
 	for _, log := range c.Logs[number] {
 		text += fmt.Sprintf("; %s %s at %s", log.Event, log.Payload.Kind, clock(log.Inserted))

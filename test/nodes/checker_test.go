@@ -134,21 +134,25 @@ func TestChecker_FindsEveryViolation(t *testing.T) {
 			h.Faults[0].From = h.Faults[0].From.Add(-5 * time.Second)
 			h.Faults[0].To = h.Faults[0].From
 		}, "though no fault"},
-		"a cancelled job run":              {func(h *History) { h.Hits[3] = runAfterCancel(h, time.Second, false) }, "after its cancel"},
-		"a cancelled job run soon":         {func(h *History) { h.Hits[3] = runAfterCancel(h, 100*time.Millisecond, false) }, "after its cancel"},
+		"a cancelled job run": {func(h *History) { h.Hits[3] = runAfterCancel(h, time.Second, false) }, "after its cancel"},
+		"a cancelled job run soon": {func(h *History) { h.Hits[3] = runAfterCancel(h, 100*time.Millisecond, false) },
+			"after its cancel"},
 		"a cancelled job stopped too late": {func(h *History) { h.Hits[3] = runAfterCancel(h, time.Second, true) }, "after its cancel"},
 		"a cancelled job run by a node that stood still": {func(h *History) {
 			acked := h.Cancelled[3]
 			h.Faults = append(h.Faults, Fault{Paused, "node 2", acked.Add(-time.Second), acked.Add(time.Second)})
 			h.Hits[3] = runAfterCancel(h, time.Second+5*time.Millisecond, false)
 		}, "stood still"},
-		"a cancel undone":        {change(3, func(j *Job) { j.Job.State = "completed" }), "and it is completed"},
-		"a cancel of nobody":     {func(h *History) { delete(h.Cancels, 3) }, "nobody asked"},
-		"a schedule not run":     {func(h *History) { h.Schedules["x"] = h.Schedules["s"] }, "has no run"},
-		"a slot twice":           {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(-2 * time.Second) }), "for the same slot"},
-		"a slot off the grid":    {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(time.Second) }), "off its schedule's grid"},
-		"a slot passed over":     {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second) }), "not the next slot"},
-		"a schedule that ends":   {func(h *History) { h.Schedules["s"].Disabled = h.Schedules["s"].First.Add(time.Minute) }, "was not disabled before"},
+		"a cancel undone":    {change(3, func(j *Job) { j.Job.State = "completed" }), "and it is completed"},
+		"a cancel of nobody": {func(h *History) { delete(h.Cancels, 3) }, "nobody asked"},
+		"a schedule not run": {func(h *History) { h.Schedules["x"] = h.Schedules["s"] }, "has no run"},
+		"a slot twice": {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(-2 * time.Second) }),
+			"for the same slot"},
+		"a slot off the grid": {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(time.Second) }),
+			"off its schedule's grid"},
+		"a slot passed over": {change(6, func(j *Job) { j.Job.Scheduled = j.Job.Scheduled.Add(2 * time.Second) }), "not the next slot"},
+		"a schedule that ends": {func(h *History) { h.Schedules["s"].Disabled = h.Schedules["s"].First.Add(time.Minute) },
+			"was not disabled before"},
 		"two unfinished at once": {change(6, func(j *Job) { j.Job.Inserted = j.Job.Inserted.Add(-time.Second) }), "before job 5 was final"},
 		"a sample of two":        {func(h *History) { h.Several = []string{"had 2 unfinished jobs"} }, "had 2 unfinished"},
 		"a slot skipped in calm": {func(h *History) {

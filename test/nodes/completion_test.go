@@ -114,7 +114,8 @@ func TestCompletion_ReportsAreMaskedOnEveryNode(t *testing.T) {
 		call(n, http.MethodPost, path, `{"result":["token-of-one-node","former-value"]}`, http.StatusOK)
 	}
 	logs := call(c.Nodes[1], http.MethodGet, fmt.Sprintf("/api/logs?job_id=%d", number), "", http.StatusOK)
-	if text := logs.Raw(); strings.Contains(text, "token-of-one-node") || strings.Contains(text, "former-value") || !strings.Contains(text, `"result":["***","***"]`) {
+	if text := logs.Raw(); strings.Contains(text, "token-of-one-node") || strings.Contains(text, "former-value") ||
+		!strings.Contains(text, `"result":["***","***"]`) {
 		t.Errorf("the logs are %s", text)
 	}
 }

@@ -102,7 +102,8 @@ func TestIdempotency_100SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T)
 func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
-	first, err := c.call(t.Context(), c.Nodes[0], http.MethodPost, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["rerun"]}`, c.Target.URL))
+	first, err := c.call(t.Context(), c.Nodes[0], http.MethodPost, "/api/jobs",
+		fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["rerun"]}`, c.Target.URL))
 	if err != nil || first.status != http.StatusCreated {
 		t.Fatalf("creating: %v, %d", err, first.status)
 	}
@@ -111,7 +112,8 @@ func TestRerunKey_60SimultaneousRerunsOnThreeNodesStoreOneRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		c.wantOneCreated(t, 60, fmt.Sprintf("/api/jobs/%d/rerun", job.Data.Number), `{"schedule_in":3600}`, "Idempotency-Key", uuid.NewString())
+		c.wantOneCreated(t, 60, fmt.Sprintf("/api/jobs/%d/rerun", job.Data.Number), `{"schedule_in":3600}`, "Idempotency-Key",
+			uuid.NewString())
 	}
 	var rows struct{ Data []Job }
 	if _, err := c.get("/api/jobs?tag=rerun", &rows); err != nil || len(rows.Data) != 4 {
@@ -123,7 +125,8 @@ func TestRequestID_60SimultaneousCreatesOnThreeNodesStoreOneRow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, same(pgtest.URL(t), 3)...)
 	for range 3 {
-		c.wantOneCreated(t, 60, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["once"],"request_id":"%s"}`, c.Target.URL, uuid.NewString()))
+		c.wantOneCreated(t, 60, "/api/jobs", fmt.Sprintf(`{"url":"%s","schedule_in":3600,"tags":["once"],"request_id":"%s"}`, c.Target.URL,
+			uuid.NewString()))
 	}
 	var rows struct{ Data []Job }
 	if _, err := c.get("/api/jobs?tag=once", &rows); err != nil || len(rows.Data) != 3 {
@@ -281,7 +284,8 @@ func TestPut_30SimultaneousPutsOnThreeNodesCreateOneSchedule(t *testing.T) {
 		if _, err := c.get("/api/jobs?state=scheduled&schedule_id="+details.Data.Schedule.ID, &runs); err != nil {
 			t.Fatal(err)
 		}
-		if r := details.Data.Revision; r < created+changed || r > 30 || len(runs.Data) != 1 || runs.Data[0].Name != details.Data.Schedule.Name {
+		if r := details.Data.Revision; r < created+changed || r > 30 || len(runs.Data) != 1 ||
+			runs.Data[0].Name != details.Data.Schedule.Name {
 			t.Errorf("round %d: the schedule is %+v, its runs are %+v", round, details.Data, runs.Data)
 		}
 	}

@@ -89,11 +89,13 @@ func measureTakeOver(t *testing.T, c *Cluster) {
 			c.steady(t)
 		}
 		for i := range jobs {
-			if a, err := c.call(t.Context(), c.Nodes[i%len(c.Nodes)], http.MethodPost, "/api/jobs", `{"url":"`+target+`","timeout":600}`); err != nil || a.status != http.StatusCreated {
+			if a, err := c.call(t.Context(), c.Nodes[i%len(c.Nodes)], http.MethodPost, "/api/jobs",
+				`{"url":"`+target+`","timeout":600}`); err != nil || a.status != http.StatusCreated {
 				t.Fatalf("creating a job: %v %+v", err, a)
 			}
 		}
-		harness.Eventually(t, 20*time.Second, "all requests to be under way", func() bool { opened, _, _ := o.counts(); return opened == jobs })
+		harness.Eventually(t, 20*time.Second, "all requests to be under way",
+			func() bool { opened, _, _ := o.counts(); return opened == jobs })
 		from := time.Now()
 		victim.Kill()
 		if !survives {
@@ -101,7 +103,8 @@ func measureTakeOver(t *testing.T, c *Cluster) {
 			victim.Restart(t)
 			starts = append(starts, time.Since(from))
 		}
-		harness.Eventually(t, time.Minute, "the requests to be made again", func() bool { _, cut, again := o.counts(); return cut > 0 && cut == again })
+		harness.Eventually(t, time.Minute, "the requests to be made again",
+			func() bool { _, cut, again := o.counts(); return cut > 0 && cut == again })
 		o.mu.Lock()
 		for _, at := range o.again {
 			took = append(took, at.Sub(from))

@@ -55,7 +55,8 @@ func TestMeasure_Throughput(t *testing.T) {
 		took := time.Since(began)
 		after := usage(t, c, server)
 		t.Logf("%d nodes: %d jobs in %s, %.0f jobs/s created and run; CPU seconds: nodes %.1f, PostgreSQL %.1f, of %.1f there were",
-			nodes, created, took.Round(time.Millisecond), float64(created)/took.Seconds(), after[0]-before[0], after[1]-before[1], 2*took.Seconds())
+			nodes, created, took.Round(time.Millisecond), float64(created)/took.Seconds(), after[0]-before[0], after[1]-before[1],
+			2*took.Seconds())
 		jobs := float64(created)
 		t.Logf("%.0f commits/s, %.1f commits a job, %.1f KB of WAL a job, %.1f KB of tables and indexes a job",
 			(after[2]-before[2])/took.Seconds(), (after[2]-before[2])/jobs, (after[3]-before[3])/jobs/1e3, (after[4]-before[4])/jobs/1e3)

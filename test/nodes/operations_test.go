@@ -76,7 +76,8 @@ func TestOperations_AnotherNodeTakesOver(t *testing.T) {
 		t.Fatalf("cancelled %+v, want all %d jobs", o, n)
 	}
 	// The node that accepts an operation begins it.
-	o = read(first, http.MethodPost, "/api/operations", `{"action":"rerun","all":true,"set":{"scheduled_at":"2031-01-01"}}`, http.StatusAccepted)
+	o = read(first, http.MethodPost, "/api/operations", `{"action":"rerun","all":true,"set":{"scheduled_at":"2031-01-01"}}`,
+		http.StatusAccepted)
 	harness.Eventually(t, 90*time.Second, "a quarter of the jobs to be rerun", func() bool {
 		o = read(second, http.MethodGet, "/api/operations/"+o.ID, "", http.StatusOK)
 		return o.Done > n/4 || o.State != "running"

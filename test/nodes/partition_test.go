@@ -117,7 +117,8 @@ func (p *partition) wantRefusals(what string) {
 		began := time.Now()
 		a := p.ask(call[0], call[1], call[2])
 		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
-			p.t.Errorf("%s: %s %s answers %d with Retry-After %q, want 503: %s", what, call[0], call[1], a.status, a.header.Get("Retry-After"), a.body)
+			p.t.Errorf("%s: %s %s answers %d with Retry-After %q, want 503: %s", what, call[0], call[1], a.status,
+				a.header.Get("Retry-After"), a.body)
 		}
 		p.t.Logf("%s: %s %s refused after %s", what, call[0], call[1], time.Since(began).Round(time.Millisecond))
 	}

@@ -95,9 +95,12 @@ type serverFault struct {
 var serverFaults = []serverFault{
 	{"switched over", func(s *servers, _ *server) error { return s.Switchover() }, func(*servers, *server) error { return nil }},
 	{"killed", func(_ *servers, one *server) error { one.Kill(); return nil }, func(_ *servers, one *server) error { return one.Run() }},
-	{"cut off", func(_ *servers, one *server) error { return one.set(halfOpen, true) }, func(_ *servers, one *server) error { return one.set(passing, true) }},
-	{"cut off from servers", func(_ *servers, one *server) error { return one.set(halfOpen, false) }, func(_ *servers, one *server) error { return one.set(passing, false) }},
-	{"without Patroni", func(_ *servers, one *server) error { one.KillPatroni(); return nil }, func(_ *servers, one *server) error { return one.Run() }},
+	{"cut off", func(_ *servers, one *server) error { return one.set(halfOpen, true) },
+		func(_ *servers, one *server) error { return one.set(passing, true) }},
+	{"cut off from servers", func(_ *servers, one *server) error { return one.set(halfOpen, false) },
+		func(_ *servers, one *server) error { return one.set(passing, false) }},
+	{"without Patroni", func(_ *servers, one *server) error { one.KillPatroni(); return nil },
+		func(_ *servers, one *server) error { return one.Run() }},
 }
 
 // set changes the network between a server, others and etcd, and between it and

@@ -212,7 +212,8 @@ func (c *checker) checkStarts() {
 	slices.SortFunc(starts, time.Time.Compare)
 	for i := c.Terms.Calls; i < len(starts); i++ {
 		if between := starts[i].Sub(starts[i-c.Terms.Calls]); between < c.Terms.Per {
-			c.complain("%d attempts started within %s at %s, the limit is %d in %s", c.Terms.Calls+1, between, clock(starts[i]), c.Terms.Calls, c.Terms.Per)
+			c.complain("%d attempts started within %s at %s, the limit is %d in %s", c.Terms.Calls+1, between, clock(starts[i]),
+				c.Terms.Calls, c.Terms.Per)
 		}
 	}
 }
@@ -242,7 +243,8 @@ func (c *checker) checkParallel() {
 			}
 		}
 		if len(others) > c.Terms.Parallel {
-			c.complain("%d attempts were under way at %s, the limit is %d: jobs %v; %s", len(others), clock(s.from), c.Terms.Parallel, others, c.story(s.number))
+			c.complain("%d attempts were under way at %s, the limit is %d: jobs %v; %s", len(others), clock(s.from), c.Terms.Parallel,
+				others, c.story(s.number))
 		}
 	}
 }
@@ -262,7 +264,8 @@ func (c *checker) checkMessages() {
 			key = *job.Key
 		}
 		change, known := c.Changes[key]
-		if want := map[Kind]string{Failing: "failed", Passing: "recovered"}[change.Kind]; !known || m.Type != want || m.Alert != change.Alert {
+		if want := map[Kind]string{Failing: "failed", Passing: "recovered"}[change.Kind]; !known || m.Type != want ||
+			m.Alert != change.Alert {
 			c.complain("an alert sent %s %s of job %d, want %q of %q", m.Alert, m.Type, m.Job, want, change.Alert)
 			continue
 		}

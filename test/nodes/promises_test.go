@@ -37,7 +37,8 @@ func plantedMix() *History {
 	for i, change := range []Change{{"a", Failing}, {"a", Passing}} {
 		number, kind := int64(13+i), []string{"failed", "recovered"}[i]
 		h.Changes[*h.Jobs[number].Key] = change
-		h.Messages = append(h.Messages, Message{ID: kind, Type: kind, Alert: "a", Job: number, Hit: p.request(90.5+5*float64(i), 90.6+5*float64(i))})
+		h.Messages = append(h.Messages, Message{ID: kind, Type: kind, Alert: "a", Job: number,
+			Hit: p.request(90.5+5*float64(i), 90.6+5*float64(i))})
 	}
 	return h
 }
@@ -115,25 +116,37 @@ func TestChecker_FindsEveryViolationOfAMix(t *testing.T) {
 		"a window too full by the logs": {func(p *planter) {
 			p.Logs[3][0].Inserted = p.at(14.9)
 		}, "3 attempts started within 4.9s"},
-		"a request before its start":       {func(p *planter) { p.Hits[3][0] = p.request(15.2, 15.4) }, "came before its start"},
-		"too many under way":               {func(p *planter) { p.job(20, Slotted, 20, "completed", 21).hit(20, 20.15, 20.19) }, "3 attempts were under way"},
-		"a response that was cut off":      {func(p *planter) { p.Hits[14][0].Aborted = true }, "no request of it was answered"},
-		"an awaited one not counted":       {func(p *planter) { p.Hits[4][0].End, p.Hits[5][0].At, p.Hits[5][0].End = p.at(21), p.at(20.6), p.at(21) }, "3 attempts were under way"},
-		"an outcome that is lost":          {func(p *planter) { p.job(6, Reported, 20, "discarded", 21).failure(6, 21, "abandoned", false) }, "job 6 of the kind reported is discarded"},
-		"an outcome that no node took":     {func(p *planter) { p.Outcomes[6][0].Status = 410 }, "0 outcomes of job 6"},
-		"two outcomes":                     {func(p *planter) { p.outcome(6, outcomeOf(Reported, "1"), 20.8, 20.85) }, "2 outcomes of job 6"},
-		"a strange response to a report":   {func(p *planter) { p.Outcomes[6][0].Status = 404 }, "answered with 404"},
-		"a request after the outcome":      {func(p *planter) { p.hit(6, 30, 30.1).failure(6, 29, "interrupted", true) }, "sent again after its outcome"},
-		"a silent target given no time":    {func(p *planter) { p.job(9, Silent, 50, "discarded", 52) }, "before its target had"},
-		"a silent target given up wrongly": {func(p *planter) { p.Logs[9][1].Payload.Kind = "interrupted" }, "job 9 is discarded in the end"},
-		"a start that is too late":         {func(p *planter) { p.hit(11, 71, 71.1).failure(11, 61, "interrupted", true) }, "which expired at 07:09:08.000, was sent"},
-		"an expiry that is too early":      {func(p *planter) { p.job(12, Expiring, 60, "discarded", 67) }, "was given up"},
-		"a held job that ran":              {func(p *planter) { p.hit(10, 60.5, 60.6) }, "which expired at 07:09:01.000, was sent"},
-		"a change not reported":            {func(p *planter) { p.Messages = p.Messages[:1] }, "0 messages of a change to passing"},
-		"a change reported twice":          {func(p *planter) { m := p.Messages[0]; m.ID = "x"; p.Messages = append(p.Messages, m) }, "2 messages of a change to failing"},
-		"a message of no change":           {func(p *planter) { p.Messages[0].Job = 1 }, "an alert sent a failed of job 1"},
-		"a message of another kind":        {func(p *planter) { p.Messages[0].Type = "recovered" }, "an alert sent a recovered of job 13"},
-		"a message repeated in calm":       {func(p *planter) { p.Messages = append(p.Messages, p.Messages[0]) }, "was delivered 2 times"},
+		"a request before its start": {func(p *planter) { p.Hits[3][0] = p.request(15.2, 15.4) }, "came before its start"},
+		"too many under way": {func(p *planter) { p.job(20, Slotted, 20, "completed", 21).hit(20, 20.15, 20.19) },
+			"3 attempts were under way"},
+		"a response that was cut off": {func(p *planter) { p.Hits[14][0].Aborted = true }, "no request of it was answered"},
+		"an awaited one not counted": {func(p *planter) {
+			p.Hits[4][0].End, p.Hits[5][0].At, p.Hits[5][0].End = p.at(21), p.at(20.6),
+				p.at(21)
+		}, "3 attempts were under way"},
+		"an outcome that is lost": {func(p *planter) {
+			p.job(6, Reported, 20, "discarded", 21).failure(6, 21, "abandoned",
+				false)
+		}, "job 6 of the kind reported is discarded"},
+		"an outcome that no node took": {func(p *planter) { p.Outcomes[6][0].Status = 410 }, "0 outcomes of job 6"},
+		"two outcomes": {func(p *planter) { p.outcome(6, outcomeOf(Reported, "1"), 20.8, 20.85) },
+			"2 outcomes of job 6"},
+		"a strange response to a report": {func(p *planter) { p.Outcomes[6][0].Status = 404 }, "answered with 404"},
+		"a request after the outcome": {func(p *planter) { p.hit(6, 30, 30.1).failure(6, 29, "interrupted", true) },
+			"sent again after its outcome"},
+		"a silent target given no time": {func(p *planter) { p.job(9, Silent, 50, "discarded", 52) }, "before its target had"},
+		"a silent target given up wrongly": {func(p *planter) { p.Logs[9][1].Payload.Kind = "interrupted" },
+			"job 9 is discarded in the end"},
+		"a start that is too late": {func(p *planter) { p.hit(11, 71, 71.1).failure(11, 61, "interrupted", true) },
+			"which expired at 07:09:08.000, was sent"},
+		"an expiry that is too early": {func(p *planter) { p.job(12, Expiring, 60, "discarded", 67) }, "was given up"},
+		"a held job that ran":         {func(p *planter) { p.hit(10, 60.5, 60.6) }, "which expired at 07:09:01.000, was sent"},
+		"a change not reported":       {func(p *planter) { p.Messages = p.Messages[:1] }, "0 messages of a change to passing"},
+		"a change reported twice": {func(p *planter) { m := p.Messages[0]; m.ID = "x"; p.Messages = append(p.Messages, m) },
+			"2 messages of a change to failing"},
+		"a message of no change":     {func(p *planter) { p.Messages[0].Job = 1 }, "an alert sent a failed of job 1"},
+		"a message of another kind":  {func(p *planter) { p.Messages[0].Type = "recovered" }, "an alert sent a recovered of job 13"},
+		"a message repeated in calm": {func(p *planter) { p.Messages = append(p.Messages, p.Messages[0]) }, "was delivered 2 times"},
 	} {
 		h := plantedMix()
 		c.plant(&planter{h})

@@ -38,7 +38,8 @@ func startProxy(t testing.TB, upstream string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{Port: l.Addr().(*net.TCPAddr).Port, listener: l, upstream: upstream, changed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p := &Proxy{Port: l.Addr().(*net.TCPAddr).Port, listener: l, upstream: upstream, changed: make(chan struct{}),
+		conns: map[net.Conn]bool{}}
 	go p.serve()
 	t.Cleanup(p.close)
 	return p

@@ -43,7 +43,8 @@ func runAtOnce(t *testing.T, c *Cluster) {
 				switch {
 				case err != nil:
 					t.Errorf("run: %v", err)
-				case a.status/100 != 2 && a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable: // it is under way, or the machine busy
+				case a.status/100 != 2 && a.status != http.StatusConflict &&
+					a.status != http.StatusServiceUnavailable: // it is under way, or the machine busy
 					t.Errorf("run: %d: %s", a.status, a.body)
 				}
 				mu.Lock()

@@ -97,7 +97,8 @@ func TestStandstill_ChangesOfSchedulesThroughAnotherNodeHold(t *testing.T) {
 		ids := map[int64]string{}
 		for i := range each {
 			at := due.Add(time.Duration(40+5*i) * time.Millisecond)
-			j := c.create(t, c.Nodes[0], `"method":"post","body":"old","repeat_every":3600,"scheduled_at":"`+at.UTC().Format(time.RFC3339Nano)+`"`)
+			j := c.create(t, c.Nodes[0], `"method":"post","body":"old","repeat_every":3600,"scheduled_at":"`+
+				at.UTC().Format(time.RFC3339Nano)+`"`)
 			numbers = append(numbers, j.Number)
 			change[j.Number], ids[j.Number] = i%len(changes), *j.Schedule
 		}

@@ -28,25 +28,29 @@ var onPostgreSQL = []struct {
 		"Race", "Apply_IfMatchOfAnOlderPlanIsRefused", "Apply_SimultaneousCallsFollowOneAnother", "Cancel_SeveralJobsRaceWithStart",
 		"Completion_RacesHaveOneOutcome", "Conditions_ManyAtOnceCreateOne", "Idempotency_SimultaneousCreatesStoreExactlyOne",
 		"LimitQuota_HoldsForConcurrentCreates", "QStash_TopicsKeepWhatIsAddedAtOnce",
-		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "Runs_TakeEachStepOnce", "ScheduleEdit_RaceWithFinish", "WebhookSequence_IsConsistentInARaceOfCancelAndStart",
+		"Reschedule_RaceWithStart", "RunNow_RaceWithStart", "Runs_TakeEachStepOnce", "ScheduleEdit_RaceWithFinish",
+		"WebhookSequence_IsConsistentInARaceOfCancelAndStart",
 	}}, true},
 	{subjects{"kills between two statements, and what the next start finds", []string{
 		"DurabilityCrash", "After_AKillLosesNothing", "Apply_AKillAppliesAllOrNothing", "Batch_AKillStoresAllOrNothing",
-		"Completion_AReportBeforeTheResponseSurvivesAKill", "Completion_SurvivesKills", "Conflict_AFollowerSurvivesKills", "Edit_SurvivesKills",
+		"Completion_AReportBeforeTheResponseSurvivesAKill", "Completion_SurvivesKills", "Conflict_AFollowerSurvivesKills",
+		"Edit_SurvivesKills",
 		"LimitBudget_RequestOverItIsRecordedOnceDespiteCrashes", "Limits_ParallelHoldsThroughAKill", "Limits_RateHoldsThroughKills",
 		"Operations_KilledInTheMiddleAreExact",
 	}}, true},
 	{subjects{"changes that a running service must notice through the database, also where no notification arrives", []string{
 		"AccountSuspension_EndsAttemptsUntilResumed", "Cancel_AbortsARequestUnderWay", "Cancel_FreesTheJobsSlot",
 		"Command_NewKeyIsAcceptedByARunningServiceAtOnce", "Command_RevokedKeyIsRefusedByARunningServiceWithin2Seconds",
-		"LimitQuota_OfOneAccountTakesEffectAtOnce", "Limits_EndOfAnAwaitingAttemptIsUsedAtOnce", "Listen_AnswersJobsCallbacksAndWebhooksWithTheirSignatures",
+		"LimitQuota_OfOneAccountTakesEffectAtOnce", "Limits_EndOfAnAwaitingAttemptIsUsedAtOnce",
+		"Listen_AnswersJobsCallbacksAndWebhooksWithTheirSignatures",
 		"Listen_EndsWhenTheKeyIsRevoked", "Listen_IsRetriedWhenTheListenerIsKilled", "Operations_RunReachesRetriesAndStartsAtOnce",
 		"RunNow_StartsAPendingJobAtOnce", "Secrets_KeysRotateBesideARunningService", "Stream_EndsWhenItsKeyIsRevoked",
 		"Stream_ReportsWhatHappensInTheAccount", "Stream_ResumesAfterTheLastLogSeen",
 	}}, true},
 	{subjects{"starts, stops and copies of a database that other processes use", []string{
 		"Drain", "DurabilityCopy", "DurabilityKill", "DurabilitySIGTERM", "DurabilityStop", "Listen_OutlivesRestarts",
-		"Account_StatisticsSurviveAStop", "JobExpiry_DiscardsAJobThatIsDueDuringDowntime", "ScheduleCatchUp_AfterDowntime", "Stream_EndsAtOnceWhenTheServiceStops",
+		"Account_StatisticsSurviveAStop", "JobExpiry_DiscardsAJobThatIsDueDuringDowntime", "ScheduleCatchUp_AfterDowntime",
+		"Stream_EndsAtOnceWhenTheServiceStops",
 	}}, false},
 	{subjects{"lists and exports that are read while rows are written, and what is large", []string{
 		"Apply_AThousandTwiceWritesNothingTheSecondTime", "ListCursor_HasNoGapOrRepeatWhileRowsAreCreated",
@@ -67,14 +71,17 @@ var onPostgreSQL = []struct {
 // onPostgreSQL names. Each subject of package e2e is in one of both lists.
 var oneStore = []subjects{
 	{"how a request is read, and its fields are checked", []string{
-		"API", "APIBody", "APIGarbled", "APIMalformed", "APIRoute", "Args", "Docs", "KeyInPath", "KeyRequest", "Lists", "Preview", "Query", "Validation",
+		"API", "APIBody", "APIGarbled", "APIMalformed", "APIRoute", "Args", "Docs", "KeyInPath", "KeyRequest", "Lists", "Preview", "Query",
+		"Validation",
 	}},
 	{"what is sent to a target, where to, and what its response means", []string{
-		"Attempt", "Dropped", "DynamicFields", "Failure", "Identity", "Mask", "Outcome", "Redact", "Request", "Response", "Secrets", "Signature",
+		"Attempt", "Dropped", "DynamicFields", "Failure", "Identity", "Mask", "Outcome", "Redact", "Request", "Response", "Secrets",
+		"Signature",
 		"Target", "TargetRedirect", "TargetURL", "Trace", "WebhookReceiver",
 	}},
 	{"commands that call the API, flags, and what the process itself shows", []string{
-		"Command", "CommandApply", "CommandFlag", "CommandImport", "CommandJobs", "CommandLogs", "CommandOperations", "CommandTerminal", "CommandWait",
+		"Command", "CommandApply", "CommandFlag", "CommandImport", "CommandJobs", "CommandLogs", "CommandOperations", "CommandTerminal",
+		"CommandWait",
 		"Examples", "Health", "Metrics", "Punctuality",
 	}},
 	{"limits that each process keeps in memory", []string{
@@ -82,16 +89,21 @@ var oneStore = []subjects{
 	}},
 	{"databases in a file", []string{"Damaged", "DurabilityLostFile", "DurabilityUnreadable"}},
 	{"decisions, which are the same code inside a transaction of either store; the suite of the stores shows what is stored, and test/differ what is answered", []string{
-		"After", "Alert", "Batch", "Callback", "CallbackOn", "Cancel", "Completion", "Conditions", "Conflict", "Edit", "Groups", "Idempotency", "JobExpiry",
+		"After", "Alert", "Batch", "Callback", "CallbackOn", "Cancel", "Completion", "Conditions", "Conflict", "Edit", "Groups",
+		"Idempotency", "JobExpiry",
 		"Limits", "Operations", "Put", "Reschedule", "RunNow", "State", "Then", "Timing", "Webhook", "WebhookSequence",
-		"ScheduleCatchUp", "ScheduleCron", "ScheduleDelete", "ScheduleDisable", "ScheduleEdit", "ScheduleEnable", "ScheduleEnd", "ScheduleGrid", "ScheduleKept",
+		"ScheduleCatchUp", "ScheduleCron", "ScheduleDelete", "ScheduleDisable", "ScheduleEdit", "ScheduleEnable", "ScheduleEnd",
+		"ScheduleGrid", "ScheduleKept",
 		"ScheduleList", "ScheduleRun", "ScheduleSkipped", "Rehearse",
 	}},
 	{"records and lists, of which the suite of the stores shows every statement, and test/differ what is answered", []string{
-		"APIRecord", "Account", "AccountKey", "AccountSuspension", "AlertMail", "Apply", "Audit", "Export", "LimitQuota", "List", "ListCursor", "ListFilter", "ListLogs",
-		"ListOrder", "ListPage", "ListSearch", "PeopleMail", "PeopleProvider", "PeopleSecondFactor", "PeopleSignup", "Period", "Rerun", "Retention",
+		"APIRecord", "Account", "AccountKey", "AccountSuspension", "AlertMail", "Apply", "Audit", "Export", "LimitQuota", "List",
+		"ListCursor", "ListFilter", "ListLogs",
+		"ListOrder", "ListPage", "ListSearch", "PeopleMail", "PeopleProvider", "PeopleSecondFactor", "PeopleSignup", "Period", "Rerun",
+		"Retention",
 	}},
-	{"calls that meet, and restarts under load, which this package has with three nodes", []string{"DurabilityRestart", "RequestID", "RerunKey"}},
+	{"calls that meet, and restarts under load, which this package has with three nodes",
+		[]string{"DurabilityRestart", "RequestID", "RerunKey"}},
 	{"other edges to the same service, with neither rules nor tables of their own", []string{"Agents", "QStash"}},
 	{"connections to clients; listen_test.go has those between nodes", []string{"Listen", "Stream"}},
 }

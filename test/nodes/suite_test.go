@@ -186,7 +186,8 @@ func runSuite(ctx context.Context, t *testing.T, server *pgtest.Server, port int
 	cmd.Dir = "../e2e"
 	cmd.Env = append(os.Environ(),
 		"PUNCTUAL_E2E_BINARY="+harness.Binary(t),
-		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt, fmt.Sprintf("127.0.0.1:%d", port), os.Args[0]))
+		fmt.Sprintf("PUNCTUAL_E2E_NEW_DATABASE=%s=%s %s=%s '%s'", makeDatabase, server.URL("postgres"), reachAt,
+			fmt.Sprintf("127.0.0.1:%d", port), os.Args[0]))
 	p := &progress{name: t.Name(), told: time.Now()}
 	// It may have ended already when it is to print its goroutines.
 	p.stuck = time.AfterFunc(pace.Limit(suiteSilence), func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })

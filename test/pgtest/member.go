@@ -64,7 +64,8 @@ var bootstrap = map[string]any{
 		"synchronous_mode": true,
 		"postgresql": map[string]any{
 			"use_pg_rewind": true,
-			"parameters":    map[string]any{"max_connections": 200, "wal_sender_timeout": "5s", "wal_receiver_timeout": "5s", "log_checkpoints": "off", "fsync": "off"},
+			"parameters": map[string]any{"max_connections": 200, "wal_sender_timeout": "5s", "wal_receiver_timeout": "5s",
+				"log_checkpoints": "off", "fsync": "off"},
 		},
 	},
 	"initdb": []any{map[string]any{"encoding": "UTF8"}, map[string]any{"locale": "C"}, "no-sync"},

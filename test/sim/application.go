@@ -114,7 +114,8 @@ func (t *targets) route(ctx context.Context, r *execute.Request, h *hit, took fu
 	if status <= 0 {
 		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection"}})
 	}
-	return took(job.Outcome{Response: &job.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{}`)}})
+	return took(job.Outcome{Response: &job.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: []byte(`{}`)}})
 }
 
 // take takes a message as the SDK does, and returns the status of the response; 0 closes
@@ -254,7 +255,8 @@ func stepText(number int, does deed, concurrent int, out string) string {
 }
 
 func (m *message) headers(more ...string) map[string]string {
-	h := map[string]string{"Upstash-Workflow-RunId": m.run, "Upstash-Workflow-Init": "false", "Upstash-Workflow-Url": m.hit.url, "Upstash-Workflow-Sdk-Version": "1"}
+	h := map[string]string{"Upstash-Workflow-RunId": m.run, "Upstash-Workflow-Init": "false", "Upstash-Workflow-Url": m.hit.url,
+		"Upstash-Workflow-Sdk-Version": "1"}
 	for i := 0; i+1 < len(more); i += 2 {
 		h[more[i]] = more[i+1]
 	}
@@ -284,7 +286,8 @@ func (m *message) plan(number int, p *part) int {
 	}
 	var items []item
 	for k := range p.many {
-		body := fmt.Sprintf(`{"stepId":0,"targetStep":%d,"stepName":"step %d","stepType":"Run","concurrent":%d}`, number+k, number+k, p.many)
+		body := fmt.Sprintf(`{"stepId":0,"targetStep":%d,"stepName":"step %d","stepType":"Run","concurrent":%d}`, number+k, number+k,
+			p.many)
 		items = append(items, item{m.hit.url, m.headers(), body})
 	}
 	text, err := json.Marshal(items)
@@ -300,14 +303,19 @@ func (m *message) step(number, k, i int, p *part) int {
 	status := 0
 	switch p.does {
 	case sleeps:
-		status, _ = m.call("POST", "/v2/publish/"+m.hit.url, m.headers("Upstash-Delay", fmt.Sprintf("%ds", int(p.lasts.Seconds()))), stepText(number, sleeps, 1, ""))
+		status, _ = m.call("POST", "/v2/publish/"+m.hit.url, m.headers("Upstash-Delay", fmt.Sprintf("%ds", int(p.lasts.Seconds()))),
+			stepText(number, sleeps, 1, ""))
 	case calls:
 		m.w.check.carriesOut(m, number)
 		status, _ = m.call("POST", fmt.Sprintf("/v2/publish/%s%d", third, m.a.id), m.headers(
-			"Upstash-Workflow-CallType", "toCallback", "Upstash-Retries", "1", "Upstash-Retry-Delay", "1500", "Upstash-Timeout", "4s", "Upstash-Callback", m.hit.url, "Upstash-Callback-Workflow-RunId", m.run,
-			"Upstash-Callback-Workflow-CallType", "fromCallback", "Upstash-Callback-Workflow-Init", "false", "Upstash-Callback-Workflow-Url", m.hit.url,
-			"Upstash-Callback-Forward-Upstash-Workflow-Callback", "true", "Upstash-Callback-Forward-Upstash-Workflow-StepId", fmt.Sprint(number),
-			"Upstash-Callback-Forward-Upstash-Workflow-StepName", fmt.Sprintf("step %d", number), "Upstash-Callback-Forward-Upstash-Workflow-StepType", "Call",
+			"Upstash-Workflow-CallType", "toCallback", "Upstash-Retries", "1", "Upstash-Retry-Delay", "1500", "Upstash-Timeout", "4s",
+			"Upstash-Callback", m.hit.url, "Upstash-Callback-Workflow-RunId", m.run,
+			"Upstash-Callback-Workflow-CallType", "fromCallback", "Upstash-Callback-Workflow-Init", "false",
+			"Upstash-Callback-Workflow-Url", m.hit.url,
+			"Upstash-Callback-Forward-Upstash-Workflow-Callback", "true", "Upstash-Callback-Forward-Upstash-Workflow-StepId",
+			fmt.Sprint(number),
+			"Upstash-Callback-Forward-Upstash-Workflow-StepName", fmt.Sprintf("step %d", number),
+			"Upstash-Callback-Forward-Upstash-Workflow-StepType", "Call",
 			"Upstash-Callback-Forward-Upstash-Workflow-Concurrent", "1"), "{}")
 	case awaits:
 		status, _ = m.wait(number, p.event, p)
@@ -357,7 +365,8 @@ func (m *message) invoke(number, i int, p *part) int {
 	f.Add("step", rawjson.Value(stepText(number, invokes, 1, "")))
 	id := fmt.Sprintf("%s-%d-%d", m.run, number, m.w.check.now())
 	h := m.a.trigger()
-	h["Upstash-Workflow-RunId"], h["Upstash-Workflow-Init"], h["Upstash-Workflow-Url"], h["Upstash-Workflow-Invoke"] = id, "true", url, "true"
+	h["Upstash-Workflow-RunId"], h["Upstash-Workflow-Init"], h["Upstash-Workflow-Url"], h["Upstash-Workflow-Invoke"] = id, "true", url,
+		"true"
 	delete(h, "Upstash-Delay")
 	status, _ := m.call("POST", "/v2/publish/"+url, h, string(f.Object()))
 	return status
@@ -382,7 +391,8 @@ func (m *message) takeResponse() int {
 		m.w.check.wrong("the response to a call of %s names no step", m.run)
 		return 500
 	}
-	status, _ := m.call("POST", "/v2/publish/"+m.hit.url, m.headers(), stepText(number, calls, 1, fmt.Sprintf(`{"status":%d}`, sent.Status)))
+	status, _ := m.call("POST", "/v2/publish/"+m.hit.url, m.headers(),
+		stepText(number, calls, 1, fmt.Sprintf(`{"status":%d}`, sent.Status)))
 	return over(status)
 }
 
@@ -403,7 +413,8 @@ func (m *message) call(method, path string, header map[string]string, body strin
 
 // trigger returns the headers that start a run.
 func (a *action) trigger() map[string]string {
-	h := map[string]string{"Upstash-Retries": fmt.Sprint(a.retries), "Upstash-Retry-Delay": "1200", "Upstash-Timeout": "4s", "Upstash-Workflow-RunId": runOf(a.id)}
+	h := map[string]string{"Upstash-Retries": fmt.Sprint(a.retries), "Upstash-Retry-Delay": "1200", "Upstash-Timeout": "4s",
+		"Upstash-Workflow-RunId": runOf(a.id)}
 	if a.due > 0 {
 		h["Upstash-Delay"] = fmt.Sprintf("%ds", int(a.due.Seconds()))
 	}

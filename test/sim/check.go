@@ -89,7 +89,8 @@ type checker struct {
 func newChecker(w *world) *checker {
 	c := &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
-		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, awaits: map[int64][]int64{}, ends: map[int64]time.Time{},
+		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, awaits: map[int64][]int64{},
+		ends: map[int64]time.Time{},
 	}
 	if w.plan.runsIn() {
 		c.flows = newRunChecker(c)

@@ -30,7 +30,8 @@ func keyOf(account int) string { return fmt.Sprintf("sk_account%d", account) }
 // the draws of a seed stay as they are.
 func (d *database) keyFor(account int, owner job.Owner) *identity.Key {
 	hash := sha256.Sum256([]byte(keyOf(account)))
-	return &identity.Key{ID: uuid.UUID{15: byte(account + 1)}, Account: owner.Number, Name: "sim", Hash: hash[:], CreatedAt: d.now(), Scope: identity.ScopeAdmin}
+	return &identity.Key{ID: uuid.UUID{15: byte(account + 1)}, Account: owner.Number, Name: "sim", Hash: hash[:], CreatedAt: d.now(),
+		Scope: identity.ScopeAdmin}
 }
 
 // serve returns the API of a node as applications call it. Who calls is read past all

@@ -113,7 +113,8 @@ func (c *checker) keyed(a *action, began int64, j *job.Job, conflict bool, err e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o := porcupine.Operation{ClientId: a.id, Input: keyCall{account: a.account, key: key, action: a.id}, Call: began, Output: out, Return: c.stamp() + 1}
+	o := porcupine.Operation{ClientId: a.id, Input: keyCall{account: a.account, key: key, action: a.id}, Call: began, Output: out,
+		Return: c.stamp() + 1}
 	if out.unclear {
 		o.Return = 1 << 60 // it may take effect at any time
 	}
@@ -137,7 +138,8 @@ func (c *checker) keyEnded(r *row) {
 	}
 	c.history.ended[r.number] = true
 	c.history.operations = append(c.history.operations, porcupine.Operation{
-		ClientId: -1, Input: keyCall{account: a.account, key: key, end: r.number}, Call: c.stamp(), Output: keyAnswer{}, Return: c.stamp() + 1,
+		ClientId: -1, Input: keyCall{account: a.account, key: key, end: r.number}, Call: c.stamp(), Output: keyAnswer{},
+		Return: c.stamp() + 1,
 	})
 }
 

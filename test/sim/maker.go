@@ -70,9 +70,11 @@ func (m *maker) limits() {
 
 // creates adds the creation of a job or a schedule.
 func (m *maker) creates() {
-	a := m.add(&action{at: m.moment(100*time.Millisecond, m.plan.length*3/4), verb: create, node: m.IntN(m.plan.nodes), account: m.IntN(accounts)})
+	a := m.add(&action{at: m.moment(100*time.Millisecond, m.plan.length*3/4), verb: create, node: m.IntN(m.plan.nodes),
+		account: m.IntN(accounts)})
 	fields := []string{
-		fmt.Sprintf(`"url": "https://t%d.example.com/%d"`, m.IntN(3), a.id), fmt.Sprintf(`"name": "%d"`, a.id), `"method": "post"`, `"timeout": 4`,
+		fmt.Sprintf(`"url": "https://t%d.example.com/%d"`, m.IntN(3), a.id), fmt.Sprintf(`"name": "%d"`, a.id), `"method": "post"`,
+		`"timeout": 4`,
 		fmt.Sprintf(`"retries": %d`, m.IntN(4)), fmt.Sprintf(`"backoff": [%d, 2]`, 1+m.IntN(3)),
 	}
 	add := func(format string, args ...any) { fields = append(fields, fmt.Sprintf(format, args...)) }
@@ -199,7 +201,8 @@ func (m *maker) changes() {
 		a.body = pick(m, `{"repeat_every": 3}`, `{"description": "edited"}`, `{"schedule_in": 4}`)
 	} else {
 		a.verb = pick(m, edit, edit, edit, cancel, cancel, rerun, runNow)
-		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`, fmt.Sprintf(`{"body": {"v": %d}}`, a.id), fmt.Sprintf(`{"body": {"v": %d}}`, a.id))
+		a.body = pick(m, `{"schedule_in": 6}`, `{"schedule_in": 0.5}`, `{"description": "edited"}`,
+			fmt.Sprintf(`{"body": {"v": %d}}`, a.id), fmt.Sprintf(`{"body": {"v": %d}}`, a.id))
 	}
 	if a.verb != edit {
 		a.body = ""
@@ -214,7 +217,8 @@ func (m *maker) changes() {
 
 // faults adds a fault.
 func (m *maker) faults() {
-	a := m.add(&action{at: m.moment(time.Second, m.plan.length), node: m.IntN(m.plan.nodes), length: m.moment(100*time.Millisecond, 8*time.Second)})
+	a := m.add(&action{at: m.moment(time.Second, m.plan.length), node: m.IntN(m.plan.nodes),
+		length: m.moment(100*time.Millisecond, 8*time.Second)})
 	switch a.verb = pick(m, crash, crash, crash, stop, cut, cut, stuck, failing, failing, slow, deaf, clockStep); a.verb {
 	case crash:
 		a.calls = 1 + m.IntN(60)
@@ -236,7 +240,9 @@ func (m *maker) freezes() {
 	}
 	target := pick(m, m.jobs...)
 	start := max(0, target.at+target.due-m.moment(0, 130*time.Millisecond))
-	a := m.add(&action{at: start, verb: freeze, node: m.IntN(m.plan.nodes), length: pick(m, m.moment(time.Millisecond, 300*time.Millisecond), m.moment(0, 4*time.Second), m.moment(9*time.Second, 20*time.Second))})
+	a := m.add(&action{at: start, verb: freeze, node: m.IntN(m.plan.nodes),
+		length: pick(m, m.moment(time.Millisecond, 300*time.Millisecond), m.moment(0, 4*time.Second),
+			m.moment(9*time.Second, 20*time.Second))})
 	if m.one(0.3) {
 		a.meets = pick(m, "QueueClaim", "QueueLoad", "QueueHeld")
 	}

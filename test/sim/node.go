@@ -162,7 +162,8 @@ func (n *node) run(ctx context.Context) {
 	}
 	var dispatcher *dispatch.Dispatcher
 	runner := attempt.New(attempt.Config{
-		Queue: s, Jobs: s, Client: (*targets)(n), Secrets: secrets{}, Logs: s, Groups: s, Runs: runReader{s, n}, Metrics: measured, Log: log, Random: w.chance,
+		Queue: s, Jobs: s, Client: (*targets)(n), Secrets: secrets{}, Logs: s, Groups: s, Runs: runReader{s, n}, Metrics: measured,
+		Log: log, Random: w.chance,
 		CompletionURL: completionURL, Completions: s,
 		LimitStarted: func(account, job int64, keys []string, until, at time.Time) {
 			dispatcher.LimitStarted(account, job, keys, until, at)

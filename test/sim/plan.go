@@ -105,7 +105,8 @@ func (a *action) String() string {
 	case edit, cancel, rerun, runNow, disable, enable, remove:
 		text += fmt.Sprintf(" its client asks node %d to %s what %d created %s", a.node, a.verb, a.of, a.body)
 	case trigger:
-		text += fmt.Sprintf(" account %d asks node %d to start a run of %s with %d retries", a.account, a.node, programText(a.program), a.retries)
+		text += fmt.Sprintf(" account %d asks node %d to start a run of %s with %d retries", a.account, a.node, programText(a.program),
+			a.retries)
 		for _, r := range a.replies {
 			text += fmt.Sprintf("; its route %s", r)
 		}

@@ -113,17 +113,20 @@ func (m *maker) runs() {
 	for range pick(m, 0, 0, 1, 2) {
 		at := pick(m, started...)
 		stop := m.add(&action{
-			at: at.at + m.moment(0, 8*time.Second), verb: freeze, node: m.IntN(m.plan.nodes), length: pick(m, m.moment(100*time.Millisecond, 2*time.Second), m.moment(9*time.Second, 20*time.Second)),
-			meets: pick(m, "RunMessage", "RunMessage", "RunApply", "QueueClaim"),
+			at: at.at + m.moment(0, 8*time.Second), verb: freeze, node: m.IntN(m.plan.nodes),
+			length: pick(m, m.moment(100*time.Millisecond, 2*time.Second), m.moment(9*time.Second, 20*time.Second)),
+			meets:  pick(m, "RunMessage", "RunMessage", "RunApply", "QueueClaim"),
 		})
-		m.add(&action{at: stop.at + m.moment(10*time.Millisecond, 2*time.Second), node: (stop.node + 1) % m.plan.nodes, verb: cancelRun, of: at.id, account: at.account})
+		m.add(&action{at: stop.at + m.moment(10*time.Millisecond, 2*time.Second), node: (stop.node + 1) % m.plan.nodes, verb: cancelRun,
+			of: at.id, account: at.account})
 	}
 }
 
 // triggers adds the start of a run.
 func (m *maker) triggers() *action {
 	a := m.add(&action{
-		at: m.moment(100*time.Millisecond, m.plan.length/2), verb: trigger, node: m.IntN(m.plan.nodes), account: m.IntN(accounts), retries: m.IntN(4),
+		at: m.moment(100*time.Millisecond, m.plan.length/2), verb: trigger, node: m.IntN(m.plan.nodes), account: m.IntN(accounts),
+		retries: m.IntN(4),
 	})
 	a.program = m.program(a, 2)
 	for range m.IntN(12) {

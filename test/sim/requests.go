@@ -239,7 +239,8 @@ func (c *checker) checkSilence(h *hit) {
 	if at, ok := c.cancels[h.job]; ok && time.Since(at) > c.noticed() {
 		c.breaks(silence, "%s was sent %s after its client was told that it is cancelled", h.name, time.Since(at))
 	}
-	if r := c.jobs[h.job]; r != nil && (r.state == job.Completed || r.state == job.Discarded) && time.Since(c.ends[h.job]) > 100*time.Millisecond {
+	if r := c.jobs[h.job]; r != nil && (r.state == job.Completed || r.state == job.Discarded) &&
+		time.Since(c.ends[h.job]) > 100*time.Millisecond {
 		c.breaks(silence, "%s was sent %s after the job was %s", h.name, time.Since(c.ends[h.job]), r.state)
 	}
 	for _, o := range c.hits {

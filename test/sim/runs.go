@@ -88,7 +88,8 @@ type event struct {
 
 func newRunChecker(c *checker) *runChecker {
 	return &runChecker{
-		checker: c, runs: map[runKey]*runRow{}, messages: map[int64]*runJob{}, stored: map[runKey]map[workflow.Key]int{}, ended: map[runKey]int{}, cancels: map[runKey]time.Time{},
+		checker: c, runs: map[runKey]*runRow{}, messages: map[int64]*runJob{}, stored: map[runKey]map[workflow.Key]int{},
+		ended: map[runKey]int{}, cancels: map[runKey]time.Time{},
 		reports: map[runKey][]int64{},
 	}
 }
@@ -136,7 +137,8 @@ func (c *checker) carriesOut(m *message, number int) string {
 	run := c.keyOf(m)
 	c.tell("%s carries out step %d", run.id, number)
 	if at, known := c.flows.stored[run][workflow.Key{Run: run.id, Kind: workflow.Result, Number: number}]; known && at < m.read {
-		c.breaks(stepOnce, "%s carries out step %d, whose result was stored before its route was told of the steps: %d, %d", run.id, number, at, m.read)
+		c.breaks(stepOnce, "%s carries out step %d, whose result was stored before its route was told of the steps: %d, %d", run.id, number,
+			at, m.read)
 	}
 	return fmt.Sprintf("%s/%d/%d", m.run, number, c.counts["steps of runs"])
 }
@@ -177,7 +179,8 @@ func (f *runChecker) checkCancelled() {
 	soon := f.w.db.now().Add(time.Second)
 	for number, m := range f.messages {
 		j := f.jobs[number]
-		if m != nil && slices.Contains(f.asked, m.run) && j.state == job.Available && j.item != nil && j.item.node == 0 && j.item.due.After(soon) {
+		if m != nil && slices.Contains(f.asked, m.run) && j.state == job.Available && j.item != nil && j.item.node == 0 &&
+			j.item.due.After(soon) {
 			f.breaks(runSilent, "job %d of %s, %s, waits though its client was told that the run is cancelled", number, m.run.id, m.Text())
 		}
 	}
@@ -218,7 +221,8 @@ func (f *runChecker) checkRequest(h *hit) {
 	if at, ok := f.cancels[m.run]; ok && time.Since(at) > f.noticed() {
 		f.breaks(runSilent, "%s, %s, was sent %s after its client was told that %s is cancelled", h.name, m.Text(), time.Since(at), r.id)
 	}
-	if at, ok := f.stored[m.run][workflow.Key{Run: m.run.id, Kind: workflow.Result, Number: m.Number}]; ok && m.Kind == workflow.Call && at < h.read {
+	if at, ok := f.stored[m.run][workflow.Key{Run: m.run.id, Kind: workflow.Result, Number: m.Number}]; ok && m.Kind == workflow.Call &&
+		at < h.read {
 		f.breaks(stepOnce, "%s, %s, was sent though the result of its step was stored before its message was made", h.name, m.Text())
 	}
 }
@@ -228,8 +232,10 @@ func (f *runChecker) readRuns() map[runKey]*runRow {
 	runs := map[runKey]*runRow{}
 	f.query(`SELECT account, id, state, ended_at, step_rows, open, untold, origin, invoker, hex(failed_job), hex(failure), result FROM workflow_runs`, func(s *sqlite.Stmt) {
 		r := &runRow{
-			runKey: runKey{s.ColumnInt64(0), s.ColumnText(1)}, state: workflow.State(s.ColumnInt(2)), ended: micros(s, 3), rows: s.ColumnInt(4), open: s.ColumnInt(5),
-			untold: s.ColumnInt(6) != 0, origin: s.ColumnText(7), invoker: s.ColumnText(8), failed: s.ColumnText(9), failure: s.ColumnText(10), result: s.ColumnText(11),
+			runKey: runKey{s.ColumnInt64(0), s.ColumnText(1)}, state: workflow.State(s.ColumnInt(2)), ended: micros(s, 3),
+			rows: s.ColumnInt(4), open: s.ColumnInt(5),
+			untold: s.ColumnInt(6) != 0, origin: s.ColumnText(7), invoker: s.ColumnText(8), failed: s.ColumnText(9),
+			failure: s.ColumnText(10), result: s.ColumnText(11),
 		}
 		runs[r.runKey] = r
 	})
@@ -288,7 +294,8 @@ func (f *runChecker) checkStored() {
 				continue
 			}
 			open++
-			if invoked := f.runs[runKey{key.account, s.waitsFor}]; s.kind == workflow.Invoke && invoked != nil && (invoked.state.Live() || invoked.untold) {
+			if invoked := f.runs[runKey{key.account, s.waitsFor}]; s.kind == workflow.Invoke && invoked != nil &&
+				(invoked.state.Live() || invoked.untold) {
 				waits = true
 			}
 		}
@@ -330,7 +337,8 @@ func (f *runChecker) checkRun(before, r *runRow) {
 		if before.state != r.state {
 			f.tell("the run %s is %s", r.id, r.state)
 		}
-		if !before.state.Live() && (before.state != r.state || before.rows != r.rows || !before.ended.Equal(r.ended) || before.result != r.result) {
+		if !before.state.Live() && (before.state != r.state || before.rows != r.rows || !before.ended.Equal(r.ended) ||
+			before.result != r.result) {
 			f.breaks(runEnds, "%s was %s with %d records and is %s with %d", r.id, before.state, before.rows, r.state, r.rows)
 		}
 	}

@@ -44,7 +44,8 @@ func report(t *testing.T, p *plan, r *result) {
 		within = 0
 	}
 	small, shown := shrink(p, r, time.Now().Add(within), func(p *plan) *result { return simulate(t, p) })
-	t.Errorf("seed %d of %d actions breaks a promise; these %d are enough.\n%s", p.seed, len(p.actions), len(small.actions), tell(small, shown))
+	t.Errorf("seed %d of %d actions breaks a promise; these %d are enough.\n%s", p.seed, len(p.actions), len(small.actions),
+		tell(small, shown))
 }
 
 func number(name string, otherwise int) int {
@@ -121,7 +122,8 @@ func TestSimulation_ReplaysASeedExactly(t *testing.T) {
 				break
 			}
 			if try == 5 {
-				t.Fatalf("seed %d: the last two runs had %d and %d steps, and the traces %x and %x", seed, before.steps, r.steps, before.trace, r.trace)
+				t.Fatalf("seed %d: the last two runs had %d and %d steps, and the traces %x and %x", seed, before.steps, r.steps,
+					before.trace, r.trace)
 			}
 			before = r
 		}

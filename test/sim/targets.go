@@ -69,7 +69,8 @@ func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
 		return took(stopped(cause))
 	}
 	if a.status <= 0 {
-		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection", Dropped: h.dropped()}})
+		return took(job.Outcome{Failure: &job.Failure{Kind: job.KindClosed, Message: "the target closed the connection",
+			Dropped: h.dropped()}})
 	}
 	return took(job.Outcome{Response: &job.Response{
 		Status: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(a.body),

@@ -89,8 +89,10 @@ func (c *checker) readJobs() map[int64]*row {
 		coalesce(j.completed_at, j.cancelled_at, j.discarded_at), j.follows, j.args, r.due, r.node, r.attempt, j.packed, j.size
 		FROM jobs j LEFT JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number`, func(s *sqlite.Stmt) {
 		r := &row{
-			number: s.ColumnInt64(0), account: s.ColumnInt64(1), state: job.State(s.ColumnInt(2)), schedule: s.ColumnText(3), key: s.ColumnText(4),
-			name: s.ColumnText(5), scheduled: micros(s, 6), due: micros(s, 7), inserted: micros(s, 8), attempted: micros(s, 9), ended: micros(s, 10),
+			number: s.ColumnInt64(0), account: s.ColumnInt64(1), state: job.State(s.ColumnInt(2)), schedule: s.ColumnText(3),
+			key:  s.ColumnText(4),
+			name: s.ColumnText(5), scheduled: micros(s, 6), due: micros(s, 7), inserted: micros(s, 8), attempted: micros(s, 9),
+			ended:   micros(s, 10),
 			follows: s.ColumnInt64(11), args: stored(s, 12, 16),
 		}
 		if !s.ColumnIsNull(13) {
@@ -180,7 +182,8 @@ func (c *checker) checkTransition(before, r *row) {
 // schedule, if the schedule was not edited.
 func (c *checker) checkGivesWay(r *row) {
 	id, _ := strconv.Atoi(r.name)
-	if r.schedule == "" || c.clockMoved() || slices.ContainsFunc(c.w.plan.actions, func(a *action) bool { return a.verb == edit && a.of == id }) {
+	if r.schedule == "" || c.clockMoved() || slices.ContainsFunc(c.w.plan.actions,
+		func(a *action) bool { return a.verb == edit && a.of == id }) {
 		return
 	}
 	every, err := strconv.Atoi(member(rawjson.Value(c.w.byID[id].body), "repeat_every"))
@@ -245,7 +248,8 @@ func (c *checker) end() {
 	for number, r := range c.jobs {
 		own, _ := store.OwnDue(r.due)
 		if r.unfinished() && r.schedule == "" && own.Before(now.Add(-calm)) {
-			c.breaks(lost, "job %d of %s is %s %s after its due time, when nothing has failed for long", number, r.name, r.state, now.Sub(own))
+			c.breaks(lost, "job %d of %s is %s %s after its due time, when nothing has failed for long", number, r.name, r.state,
+				now.Sub(own))
 		}
 	}
 	c.query(`SELECT job, event, begin_at FROM deliveries WHERE attempt = 0 ORDER BY number`, func(s *sqlite.Stmt) {
@@ -280,11 +284,13 @@ func (c *checker) checkRuns() {
 			if !a.ended.IsZero() && b.inserted.Before(a.ended) && a.state != job.Cancelled && !c.moved[b.number] {
 				c.breaks(single, "run %d was stored before run %d ended", b.number, a.number)
 			}
-			if job.ReadSpec(b.args).CatchUp == job.CatchUpAll || a.attempted.IsZero() || c.clockMoved() || c.moved[a.number] || c.moved[b.number] {
+			if job.ReadSpec(b.args).CatchUp == job.CatchUpAll || a.attempted.IsZero() || c.clockMoved() || c.moved[a.number] ||
+				c.moved[b.number] {
 				continue
 			}
 			if !b.scheduled.After(c.firstHit(a).Add(-announced)) {
-				c.breaks(lateRun, "run %d is due %s, and run %d had started later, at %s", b.number, clock(b.scheduled), a.number, clock(c.firstHit(a)))
+				c.breaks(lateRun, "run %d is due %s, and run %d had started later, at %s", b.number, clock(b.scheduled), a.number,
+					clock(c.firstHit(a)))
 			}
 		}
 	}
@@ -334,7 +340,8 @@ func (c *checker) checkEvents() {
 		// late to start, is given back, and so is one of a node that stood still, or whose
 		// lease seems to have expired because the clock was moved. Its events may have been
 		// sent by then: they are sent again for the attempt.
-		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") && (c.lostClaims || c.clockMoved() || c.had(freeze))
+		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") &&
+			(c.lostClaims || c.clockMoved() || c.had(freeze))
 		// The start of an attempt whose node stands still is reported by another node. If
 		// the job is cancelled then, it has no request.
 		unsent := event == "job.finished" && last[number] == "job.started" && c.had(freeze)

@@ -274,7 +274,8 @@ func (c *call) notice() bool { return c.what == "notice" }
 
 // outside reports whether a call is not one to the database.
 func (c *call) outside() bool {
-	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ") || strings.HasPrefix(c.what, resultOf)
+	return c.notice() || strings.HasPrefix(c.what, "request ") || strings.HasPrefix(c.what, "response ") ||
+		strings.HasPrefix(c.what, resultOf)
 }
 
 // crash ends a process at once.

@@ -93,7 +93,9 @@ func (s *soak) prepare() {
 		c.Do(http.MethodPut, "/api/limits/slots", fmt.Sprintf(`{"parallel":%d}`, parallel)).Want(201)
 		c.Do(http.MethodPut, "/api/limits/rate", fmt.Sprintf(`{"rate":{"calls":%d,"per":%g}}`, rateCalls, ratePer.Seconds())).Want(201)
 		if account < watchers {
-			c.Do(http.MethodPut, "/api/alerts/watch", fmt.Sprintf(`{"on":["failed","recovered"],"match":{"tags":["watched"]},"to":[{"webhook":"%s/alert/"}]}`, s.target)).Want(201)
+			c.Do(http.MethodPut, "/api/alerts/watch",
+				fmt.Sprintf(`{"on":["failed","recovered"],"match":{"tags":["watched"]},"to":[{"webhook":"%s/alert/"}]}`,
+					s.target)).Want(201)
 		}
 		name := fmt.Sprint("s", account)
 		every := time.Duration(2+account%9) * time.Second

@@ -31,7 +31,8 @@ func (s *soak) figures(store string, of []*series, warm int) string {
 	slices.Sort(s.all)
 	fmt.Fprintf(&text, "# Soak on %s: %s, %d accounts, %g calls/s\n\n", store, s.lasts, len(s.clients), s.rate)
 	fmt.Fprintf(&text, "Lateness of %d requests, far from faults: p50 %s, p99 %s, most %s.\n\n", len(s.all),
-		quantile(s.all, 0.5).Round(100*time.Microsecond), quantile(s.all, 0.99).Round(100*time.Microsecond), quantile(s.all, 1).Round(100*time.Microsecond))
+		quantile(s.all, 0.5).Round(100*time.Microsecond), quantile(s.all, 0.99).Round(100*time.Microsecond),
+		quantile(s.all, 1).Round(100*time.Microsecond))
 	fmt.Fprintf(&text, "| after the warm-up | mean | rise of the line | may rise by |\n|---|---|---|---|\n")
 	for _, q := range of {
 		t, flat := q.flat(warm)
@@ -69,12 +70,14 @@ const (
 func (s *soak) plot(of []*series, warm int) string {
 	var svg strings.Builder
 	height := len(of)*(high+apart) + apart
-	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", plotWide, height)
+	fmt.Fprintf(&svg, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", plotWide,
+		height)
 	fmt.Fprintf(&svg, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", plotWide, height)
 	for i, q := range of {
 		s.panel(&svg, q, warm, apart-8+i*(high+apart))
 	}
-	fmt.Fprintf(&svg, `<text x="%d" y="%d" fill="#555">0 to %s; shaded: warm-up; marks: kills (red) and pauses (grey)</text>`+"\n</svg>\n", left, height-12, s.lasts)
+	fmt.Fprintf(&svg, `<text x="%d" y="%d" fill="#555">0 to %s; shaded: warm-up; marks: kills (red) and pauses (grey)</text>`+"\n</svg>\n",
+		left, height-12, s.lasts)
 	return svg.String()
 }
 
@@ -87,7 +90,8 @@ func (s *soak) panel(svg *strings.Builder, q *series, warm, top int) {
 	x := func(i float64) float64 { return left + wide*i/float64(n-1) }
 	y := func(v float64) float64 { return float64(top) + high*(1-v/highest) }
 	t, _ := q.flat(warm)
-	fmt.Fprintf(svg, `<text x="%d" y="%d" fill="#222">%s: mean %s, rise %s</text>`+"\n", left, top-5, q.name, q.show(t.mean), q.show(t.rise))
+	fmt.Fprintf(svg, `<text x="%d" y="%d" fill="#222">%s: mean %s, rise %s</text>`+"\n", left, top-5, q.name, q.show(t.mean),
+		q.show(t.rise))
 	fmt.Fprintf(svg, `<rect x="%d" y="%d" width="%.1f" height="%d" fill="#eef"/>`+"\n", left, top, wide*float64(warm)/float64(n-1), high)
 	s.do(func() {
 		for _, f := range s.faults[:min(len(s.faults), markersAtMost)] {
@@ -104,6 +108,7 @@ func (s *soak) panel(svg *strings.Builder, q *series, warm, top int) {
 	}
 	fmt.Fprintf(svg, `"/>`+"\n")
 	if warm < n {
-		fmt.Fprintf(svg, `<path d="M%.1f %.1f L%.1f %.1f" stroke="#d60" stroke-dasharray="4 3"/>`+"\n", x(float64(warm)), y(t.mean-t.rise/2), x(float64(n-1)), y(t.mean+t.rise/2))
+		fmt.Fprintf(svg, `<path d="M%.1f %.1f L%.1f %.1f" stroke="#d60" stroke-dasharray="4 3"/>`+"\n", x(float64(warm)),
+			y(t.mean-t.rise/2), x(float64(n-1)), y(t.mean+t.rise/2))
 	}
 }

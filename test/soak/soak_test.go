@@ -36,7 +36,8 @@ func TestSoak_KeepsPromisesAndStaysFlat(t *testing.T) {
 func run(t *testing.T, store, database string) {
 	s := &soak{
 		ledger: newLedger(), size: sizeOfRun(), t: t, schedules: map[string]*schedule{}, alerted: map[int64]string{},
-		service: harness.Prepare(t, harness.Database(database), harness.Flag("public-url", publicURL), harness.Flag("retention", retention())),
+		service: harness.Prepare(t, harness.Database(database), harness.Flag("public-url", publicURL),
+			harness.Flag("retention", retention())),
 	}
 	for range s.accounts {
 		s.clients = append(s.clients, s.service.Account(t).Client)
@@ -93,7 +94,8 @@ func (s *soak) judgeAll(t *testing.T, of []*series, warm int) {
 	if n := len(s.entries); n > 0 {
 		t.Errorf("%d jobs were not checked", n)
 	}
-	for _, name := range []string{"jobs acknowledged", "runs", "jobs completed", "jobs discarded", "edits of schedules", "looks at schedules", "alert messages", "kills"} {
+	for _, name := range []string{"jobs acknowledged", "runs", "jobs completed", "jobs discarded", "edits of schedules",
+		"looks at schedules", "alert messages", "kills"} {
 		if s.counts[name] == 0 {
 			t.Errorf("none of: %s", name)
 		}

@@ -121,7 +121,8 @@ func TestChart_RendersWhatTheManifestsHave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"ConfigMap punctual", "Deployment punctual", "NetworkPolicy punctual", "PodDisruptionBudget punctual", "Service punctual", "Service punctual-metrics"}
+	want := []string{"ConfigMap punctual", "Deployment punctual", "NetworkPolicy punctual", "PodDisruptionBudget punctual",
+		"Service punctual", "Service punctual-metrics"}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
 		t.Fatalf("the chart has %q, want %q", got, want)
 	}
@@ -177,10 +178,12 @@ nodeSelector: {disk: fast}
 		t.Errorf("the pod is %+v", pod)
 	}
 	settings := found["ConfigMap punctual"].(*core.ConfigMap).Data
-	if settings["PUNCTUAL_RETENTION"] != "14d" || settings["PUNCTUAL_CONCURRENCY"] != "500" || settings["PUNCTUAL_SMTP_FROM"] == "" || settings["PUNCTUAL_DRAIN"] != "25s" {
+	if settings["PUNCTUAL_RETENTION"] != "14d" || settings["PUNCTUAL_CONCURRENCY"] != "500" || settings["PUNCTUAL_SMTP_FROM"] == "" ||
+		settings["PUNCTUAL_DRAIN"] != "25s" {
 		t.Errorf("the settings are %v", settings)
 	}
-	if env := pod.Containers[0].Env; len(env) != 2 || env[1].Name != "PUNCTUAL_SMTP_URL" || env[1].ValueFrom.SecretKeyRef.Key != "smtp-url" {
+	if env := pod.Containers[0].Env; len(env) != 2 || env[1].Name != "PUNCTUAL_SMTP_URL" ||
+		env[1].ValueFrom.SecretKeyRef.Key != "smtp-url" {
 		t.Errorf("the environment is %+v", env)
 	}
 	ingress := found["Ingress punctual"].(*networking.Ingress).Spec
@@ -188,7 +191,8 @@ nodeSelector: {disk: fast}
 		t.Errorf("the ingress is %+v", ingress)
 	}
 	egress := found["NetworkPolicy punctual"].(*networking.NetworkPolicy).Spec.Egress
-	if len(egress) != 4 || egress[1].To[0].IPBlock.CIDR != "10.1.2.0/24" || egress[2].Ports[0].Port.IntValue() != 587 || egress[3].To[2].IPBlock.CIDR != "10.9.0.0/16" {
+	if len(egress) != 4 || egress[1].To[0].IPBlock.CIDR != "10.1.2.0/24" || egress[2].Ports[0].Port.IntValue() != 587 ||
+		egress[3].To[2].IPBlock.CIDR != "10.9.0.0/16" {
 		t.Errorf("requests may go to %+v", egress)
 	}
 }

@@ -27,7 +27,8 @@ func TestProse(t *testing.T) {
 
 func TestProseLetsNoMarkupThrough(t *testing.T) {
 	for _, in := range []string{
-		`<script>alert(1)</script>`, "`<img src=x>`", `[x](javascript:alert(1))`, `[x](https://a" onclick="b)`, `[<b>](https://a/)`, "- <i>",
+		`<script>alert(1)</script>`, "`<img src=x>`", `[x](javascript:alert(1))`, `[x](https://a" onclick="b)`, `[<b>](https://a/)`,
+		"- <i>",
 	} {
 		got := string(prose(in))
 		for _, banned := range []string{"<script", "<img", "<b>", "<i>", `href="javascript`, `" onclick`} {
@@ -60,13 +61,15 @@ func TestSample(t *testing.T) {
 	if got := shellSample(parse(t, `"it's"`)); got != `&#34;it&#39;\&#39;&#39;s&#34;` {
 		t.Errorf("for a shell: %s", got)
 	}
-	if got := string(event(parse(t, `{"data": {"job": {"id": 1}, "attempt": 1}}`))); !strings.Contains(got, "{…}") || !strings.Contains(got, "attempt") {
+	if got := string(event(parse(t, `{"data": {"job": {"id": 1}, "attempt": 1}}`))); !strings.Contains(got, "{…}") ||
+		!strings.Contains(got, "attempt") {
 		t.Errorf("an event: %s", got)
 	}
 }
 
 func TestCurl(t *testing.T) {
-	o := &Operation{Method: "POST", Path: "/api/jobs/{job_id}/cancel", Key: true, Parameters: []Field{{Name: "job_id", In: "path", example: "7"}}}
+	o := &Operation{Method: "POST", Path: "/api/jobs/{job_id}/cancel", Key: true,
+		Parameters: []Field{{Name: "job_id", In: "path", example: "7"}}}
 	if got := string(o.curl("", nil)); got != "curl -X POST \"$PUNCTUAL_URL/api/jobs/7/cancel\" \\\n  -H \"Authorization: Bearer $PUNCTUAL_API_KEY\"" {
 		t.Errorf("got %s", got)
 	}
@@ -76,7 +79,8 @@ func TestCurl(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	list := &Operation{Method: "GET", Path: "/l", Parameters: []Field{
-		{Name: "state", In: "query", example: "a b"}, {Name: "other", In: "query", example: "x"}, {Name: "limit", In: "query", example: "50"},
+		{Name: "state", In: "query", example: "a b"}, {Name: "other", In: "query", example: "x"},
+		{Name: "limit", In: "query", example: "50"},
 	}}
 	if got := list.target(); got != "/l?state=a+b&limit=50" {
 		t.Errorf("got %s", got)
@@ -121,8 +125,10 @@ func TestSamples_AreBodiesOfFunctions(t *testing.T) {
 	for name, c := range map[string]struct{ program, want string }{
 		"Go":         {"import (\n\t\"fmt\"\n)\n\nfunc getJob(ctx context.Context, c *client.Client) error {\n\tif a < b {\n\t\treturn err\n\t}\n\treturn nil\n}\n", "if a &lt; b {\n\treturn err\n}"},
 		"TypeScript": {"async function getJob(job: JobRecord) {\n  const job = f({\n    a: 1,\n  });\n  return job;\n}\nfor (const c of x) {\n  c();\n}\n", "const job = f({\n  a: 1,\n});"},
-		"Python":     {"def getJob(job):\n    job = f({\n        1,\n    })\n\n    return job\n\n\nif True:\n    getJob()\n", "job = f({\n    1,\n})"},
-		"shell":      {"set -eu\ngetJob() {\n  punctual jobs show \"$JOB\"\n}\nfor c in a; do\n  c\ndone\n", "punctual jobs show &#34;$JOB&#34;"},
+		"Python": {"def getJob(job):\n    job = f({\n        1,\n    })\n\n    return job\n\n\nif True:\n    getJob()\n",
+			"job = f({\n    1,\n})"},
+		"shell": {"set -eu\ngetJob() {\n  punctual jobs show \"$JOB\"\n}\nfor c in a; do\n  c\ndone\n",
+			"punctual jobs show &#34;$JOB&#34;"},
 	} {
 		samples := Program{name, c.program}.samples()
 		if len(samples) != 1 || string(samples["getJob"]) != c.want {

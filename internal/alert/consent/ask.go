@@ -62,7 +62,8 @@ func (g *Gate) Ask(ctx context.Context, owner job.Owner, addresses []string, byP
 
 // change changes a recipient. It returns the recipient before, and whether something
 // has changed.
-func (g *Gate) change(ctx context.Context, account int64, a mailaddress.Address, decide store.RecipientDecide) (before *store.Recipient, changed bool, err error) {
+func (g *Gate) change(ctx context.Context, account int64, a mailaddress.Address,
+	decide store.RecipientDecide) (before *store.Recipient, changed bool, err error) {
 	since := g.Store.Now().Add(-askEvery)
 	err = g.Store.RecipientChange(ctx, account, a.String(), a.Mailbox(), since, func(m *store.RecipientSnapshot) *store.RecipientChange {
 		change := decide(m)
@@ -168,9 +169,10 @@ func (g *Gate) Answer(ctx context.Context, token string, confirm bool) error {
 			return err
 		}
 	}
-	return g.Store.RecipientChange(ctx, r.Account, r.Address, r.Mailbox, time.Time{}, func(m *store.RecipientSnapshot) *store.RecipientChange {
-		return answer(m, hashOf(token), confirm)
-	})
+	return g.Store.RecipientChange(ctx, r.Account, r.Address, r.Mailbox, time.Time{},
+		func(m *store.RecipientSnapshot) *store.RecipientChange {
+			return answer(m, hashOf(token), confirm)
+		})
 }
 
 var errGone = fault.New(fault.NotFound, "This link is not known, or it has expired. Nothing is sent to you unless you confirm.")

@@ -130,7 +130,8 @@ func (g *Gate) Send(ctx context.Context, owner job.Owner, to, id string, letter 
 		return blocked("the owner of the address has not confirmed, and was not asked: an account asks " + maxAskedText +
 			" addresses a day, and an address is asked once a day; test the alert again tomorrow")
 	case required && r.ConfirmedAt.IsZero():
-		return blocked("the owner of the address has not confirmed yet; an e-mail with a link was sent there on " + r.AskedAt.UTC().Format("2006-01-02 15:04 UTC"))
+		return blocked("the owner of the address has not confirmed yet; an e-mail with a link was sent there on " +
+			r.AskedAt.UTC().Format("2006-01-02 15:04 UTC"))
 	case required:
 		letter.Text += "\nThe link in the e-mail that asked for your confirmation ends these e-mails."
 	}

@@ -60,7 +60,8 @@ func (o *office) pass(d time.Duration) {
 }
 
 func (o *office) account(_ context.Context, number int64) (*identity.Account, error) {
-	a := &identity.Account{Owner: job.Owner{Number: number}, Email: fmt.Sprintf("account%d@example.com", number), Origin: identity.OriginOpen}
+	a := &identity.Account{Owner: job.Owner{Number: number}, Email: fmt.Sprintf("account%d@example.com", number),
+		Origin: identity.OriginOpen}
 	if origin, ok := o.origin[number]; ok {
 		a.Origin = origin
 	}
@@ -160,7 +161,8 @@ func TestAsk_MailboxOnceADayByAllAccounts(t *testing.T) {
 func TestAsk_FiveAddressesADayByAnAccount(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
-	o.wantAsked("eight at once", o.asks(1, true, strings.Fields("a@x.example b@x.example c@x.example d@x.example e@x.example f@x.example g@x.example h@x.example")...),
+	o.wantAsked("eight at once", o.asks(1, true, strings.Fields(
+		"a@x.example b@x.example c@x.example d@x.example e@x.example f@x.example g@x.example h@x.example")...),
 		"a@x.example b@x.example c@x.example d@x.example e@x.example")
 	o.wantAsked("another account", o.asks(2, true, "f@x.example"), "f@x.example")
 	o.pass(askEvery / 2)
@@ -278,7 +280,8 @@ func TestAnswer_DecidesWhatIsSent(t *testing.T) {
 	}
 	o.wantRefusal(1, "ann+x@example.net", "was not asked")
 	o.wantRefusal(2, "ann@example.net", "was not asked")
-	if q, err := o.Question(t.Context(), token); err != nil || q.State != Confirmed || q.Asker != "account1@example.com" || q.Address != "ann@example.net" {
+	if q, err := o.Question(t.Context(), token); err != nil || q.State != Confirmed || q.Asker != "account1@example.com" ||
+		q.Address != "ann@example.net" {
 		t.Errorf("the question is %+v, %v", q, err)
 	}
 	o.pass(30 * askEvery)

@@ -95,7 +95,8 @@ func (w *Watcher) lateItems(ctx context.Context, items []store.QueueKey) error {
 			order = append(order, item.Account)
 		}
 		runs[item.Account] = append(runs[item.Account], alert.LateRun{
-			QueueKey: item.QueueKey, Schedule: item.Job.ScheduleID, Tags: job.LabelsOf(item.Job.Args).Tags, Detail: alert.DetailOf(item.Job),
+			QueueKey: item.QueueKey, Schedule: item.Job.ScheduleID, Tags: job.LabelsOf(item.Job.Args).Tags,
+			Detail: alert.DetailOf(item.Job),
 		})
 	}
 	for _, account := range order {

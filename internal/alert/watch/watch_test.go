@@ -48,7 +48,8 @@ func (m *memory) QueueLoad(_ context.Context, keys []store.QueueKey) ([]*store.Q
 		if state == 0 {
 			state = job.Available
 		}
-		loaded[i] = &store.QueueItem{QueueKey: k, Job: &job.Job{Number: k.Number, State: state, DueAt: k.Due, Args: rawjson.Value(`{"url":"https://x/"}`)}}
+		loaded[i] = &store.QueueItem{QueueKey: k, Job: &job.Job{Number: k.Number, State: state, DueAt: k.Due,
+			Args: rawjson.Value(`{"url":"https://x/"}`)}}
 	}
 	return loaded, nil
 }
@@ -128,7 +129,8 @@ const receiver = `"to":[{"webhook":"https://x/"}]`
 
 func discard(number, account int64) store.Finish {
 	return store.Finish{QueueKey: store.QueueKey{Account: account}, Decide: func(*store.Snapshot) *store.Changes {
-		return &store.Changes{Job: &job.Job{Number: number, Owner: job.Owner{Number: account}, State: job.Discarded, Args: rawjson.Value(`{"url":"https://x/"}`)}}
+		return &store.Changes{Job: &job.Job{Number: number, Owner: job.Owner{Number: account}, State: job.Discarded,
+			Args: rawjson.Value(`{"url":"https://x/"}`)}}
 	}}
 }
 
@@ -138,11 +140,13 @@ func TestRecorder_RecordsOutcomesOfAccountsWithAlerts(t *testing.T) {
 	finish := func(want int) {
 		t.Helper()
 		m.events = nil
-		if _, err := r.QueueFinish(t.Context(), []store.Finish{discard(1, 7), discard(2, 8), discard(3, 7)}); err != nil || len(m.events) != want {
+		if _, err := r.QueueFinish(t.Context(), []store.Finish{discard(1, 7), discard(2, 8), discard(3, 7)}); err != nil ||
+			len(m.events) != want {
 			t.Errorf("%d outcomes of an end, %v, want %d", len(m.events), err, want)
 		}
 		m.events = nil
-		if _, err := r.JobChange(t.Context(), job.Owner{Number: 7}, job.Ref{}, discard(4, 7).Decide); err != nil || len(m.events) != want/2 {
+		if _, err := r.JobChange(t.Context(), job.Owner{Number: 7}, job.Ref{}, discard(4, 7).Decide); err != nil ||
+			len(m.events) != want/2 {
 			t.Errorf("%d outcomes of a change, %v, want %d", len(m.events), err, want/2)
 		}
 	}
@@ -178,7 +182,8 @@ func TestWatcher_ReportsLateRunsOnceAndLeavesOthersAlone(t *testing.T) {
 			m.items = append(m.items, store.QueueKey{ItemID: store.ItemID{Number: i}, Account: 8, Due: time.Now().Add(-time.Hour)})
 		}
 		for i := range int64(3) {
-			m.items = append(m.items, store.QueueKey{ItemID: store.ItemID{Number: 3000 + i}, Account: 7, Due: time.Now().Add(time.Duration(i) * time.Second)})
+			m.items = append(m.items, store.QueueKey{ItemID: store.ItemID{Number: 3000 + i}, Account: 7,
+				Due: time.Now().Add(time.Duration(i) * time.Second)})
 		}
 		m.states[3001] = job.Retryable
 		run(t, w, 59*time.Second)

@@ -27,7 +27,8 @@ func (c *call) setPolicy(r *iampb.SetIamPolicyRequest) (*iampb.Policy, error) {
 		return nil, err
 	}
 	if len(r.GetPolicy().GetBindings()) > 0 {
-		return nil, fault.New(fault.NotImplemented, "policy.bindings are not available here: keys decide who may call; create a key with the scope that is needed")
+		return nil, fault.New(fault.NotImplemented,
+			"policy.bindings are not available here: keys decide who may call; create a key with the scope that is needed")
 	}
 	return &iampb.Policy{Version: 1, Etag: policyTag}, nil
 }

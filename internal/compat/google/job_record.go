@@ -27,9 +27,11 @@ const (
 
 // jobFields are the names of a Scheduler job's fields by those of its schedule.
 var jobFields = map[string]string{
-	"url": "job.http_target.uri", "headers": "job.http_target.headers", "body_base64": "job.http_target.body", "method": "job.http_target.http_method",
-	"auth": "job.http_target.authorization_header", "timeout": "job.attempt_deadline", "cron": "job.schedule", "repeat_every": "job.schedule",
-	"timezone": "job.time_zone", "description": "job.description",
+	"url": "job.http_target.uri", "headers": "job.http_target.headers", "body_base64": "job.http_target.body",
+	"method": "job.http_target.http_method",
+	"auth":   "job.http_target.authorization_header", "timeout": "job.attempt_deadline", "cron": "job.schedule",
+	"repeat_every": "job.schedule",
+	"timezone":     "job.time_zone", "description": "job.description",
 }
 
 // readTarget reads the request that a Scheduler job makes.
@@ -46,7 +48,8 @@ func (a *API) readTarget(j *schedulerpb.Job) (o *outgoing, err error) {
 		}
 		routing := t.GetAppEngineRouting()
 		if !routable(routing.GetService(), routing.GetVersion(), routing.GetInstance()) {
-			return nil, invalid("job.app_engine_http_target.app_engine_routing", "service, version and instance must have letters, digits and hyphens, 63 at most")
+			return nil, invalid("job.app_engine_http_target.app_engine_routing",
+				"service, version and instance must have letters, digits and hyphens, 63 at most")
 		}
 		if o.url, err = a.appEngineURL("job.app_engine_http_target", t.GetRelativeUri()); err != nil {
 			return nil, err
@@ -109,7 +112,8 @@ func completeJob(j *schedulerpb.Job) error {
 	if err := between("job.retry_config.min_backoff_duration", r.MinBackoffDuration, 0, maxBackoff); err != nil {
 		return err
 	}
-	if err := between("job.retry_config.max_backoff_duration", r.MaxBackoffDuration, r.MinBackoffDuration.AsDuration(), maxBackoff); err != nil {
+	if err := between("job.retry_config.max_backoff_duration", r.MaxBackoffDuration, r.MinBackoffDuration.AsDuration(),
+		maxBackoff); err != nil {
 		return err
 	}
 	return between("job.retry_config.max_retry_duration", r.MaxRetryDuration, 0, maxRetryDuration)
@@ -203,8 +207,9 @@ func (a *API) createJob(j *schedulerpb.Job) (rawjson.Value, error) {
 	}
 	config := j.GetRetryConfig()
 	r := retries{
-		attempts: int(config.GetRetryCount()) + 1, within: config.GetMaxRetryDuration().AsDuration(), least: config.GetMinBackoffDuration().AsDuration(),
-		most: config.GetMaxBackoffDuration().AsDuration(), doublings: int(config.GetMaxDoublings()),
+		attempts: int(config.GetRetryCount()) + 1, within: config.GetMaxRetryDuration().AsDuration(),
+		least: config.GetMinBackoffDuration().AsDuration(),
+		most:  config.GetMaxBackoffDuration().AsDuration(), doublings: int(config.GetMaxDoublings()),
 	}
 	j.UserUpdateTime = stamp(a.Service.Now())
 	j.AttemptDeadline = durationpb.New(o.deadline)
@@ -212,7 +217,8 @@ func (a *API) createJob(j *schedulerpb.Job) (rawjson.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := job.Dialect{API: job.DialectCloudScheduler, Name: j.GetName(), MaxAttempts: r.attempts, RetryFor: r.within, View: rawjson.Value(view)}
+	d := job.Dialect{API: job.DialectCloudScheduler, Name: j.GetName(), MaxAttempts: r.attempts, RetryFor: r.within,
+		View: rawjson.Value(view)}
 	if o.appEngine {
 		d.Endpoint = job.AppEngine
 	}
@@ -235,7 +241,8 @@ func (a *API) createJob(j *schedulerpb.Job) (rawjson.Value, error) {
 
 // jobView returns what is kept of a job beside the fields of its schedule.
 func jobView(j *schedulerpb.Job) *schedulerpb.Job {
-	v := &schedulerpb.Job{Schedule: j.GetSchedule(), TimeZone: j.GetTimeZone(), UserUpdateTime: j.GetUserUpdateTime(), RetryConfig: j.GetRetryConfig()}
+	v := &schedulerpb.Job{Schedule: j.GetSchedule(), TimeZone: j.GetTimeZone(), UserUpdateTime: j.GetUserUpdateTime(),
+		RetryConfig: j.GetRetryConfig()}
 	switch target := j.GetTarget().(type) {
 	case *schedulerpb.Job_AppEngineHttpTarget:
 		t := proto.Clone(target.AppEngineHttpTarget).(*schedulerpb.AppEngineHttpTarget)
@@ -275,7 +282,8 @@ func readJob(s *job.Schedule) (j *schedulerpb.Job, ok bool) {
 		}
 		t.Uri, t.HttpMethod, t.Headers, t.Body = spec.URL, method, flat(job.HeaderOf(spec.Headers)), bodyOf(&spec)
 		if o := spec.Auth.OIDC; o != nil && t.AuthorizationHeader == nil {
-			t.AuthorizationHeader = &schedulerpb.HttpTarget_OidcToken{OidcToken: &schedulerpb.OidcToken{ServiceAccountEmail: o.Email, Audience: o.Audience}}
+			t.AuthorizationHeader = &schedulerpb.HttpTarget_OidcToken{OidcToken: &schedulerpb.OidcToken{ServiceAccountEmail: o.Email,
+				Audience: o.Audience}}
 		}
 	}
 	j.AttemptDeadline = durationpb.New(spec.Timeout)

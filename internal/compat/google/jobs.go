@@ -145,7 +145,8 @@ func (c *call) updateJob(r *schedulerpb.UpdateJobRequest) (*schedulerpb.Job, err
 	if err != nil {
 		return nil, err
 	}
-	err = masked(changed, r.GetJob(), r.GetUpdateMask(), "name", "state", "status", "user_update_time", "schedule_time", "last_attempt_time", "satisfies_pzs")
+	err = masked(changed, r.GetJob(), r.GetUpdateMask(), "name", "state", "status", "user_update_time", "schedule_time",
+		"last_attempt_time", "satisfies_pzs")
 	if err != nil {
 		return nil, err
 	}

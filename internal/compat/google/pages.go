@@ -110,7 +110,8 @@ func setPath(into, from protoreflect.Message, path string) bool {
 	case field == nil:
 		return false
 	case nested:
-		return field.Message() != nil && !field.IsList() && !field.IsMap() && setPath(into.Mutable(field).Message(), from.Get(field).Message(), rest)
+		return field.Message() != nil && !field.IsList() && !field.IsMap() &&
+			setPath(into.Mutable(field).Message(), from.Get(field).Message(), rest)
 	case from.Has(field):
 		into.Set(field, from.Get(field))
 	case into.Has(field):

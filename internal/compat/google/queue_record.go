@@ -68,11 +68,13 @@ func complete(q *cloudtaskspb.Queue) error {
 	case n < 0 || n > maxConcurrent:
 		return invalid("queue.rate_limits.max_concurrent_dispatches", "max_concurrent_dispatches must be from 1 to 5000")
 	}
-	if s := q.GetStackdriverLoggingConfig(); s != nil && (math.IsNaN(s.GetSamplingRatio()) || s.GetSamplingRatio() < 0 || s.GetSamplingRatio() > 1) {
+	if s := q.GetStackdriverLoggingConfig(); s != nil &&
+		(math.IsNaN(s.GetSamplingRatio()) || s.GetSamplingRatio() < 0 || s.GetSamplingRatio() > 1) {
 		return invalid("queue.stackdriver_logging_config.sampling_ratio", "sampling_ratio must be from 0 to 1")
 	}
 	if o := q.GetAppEngineRoutingOverride(); o != nil && !routable(o.GetService(), o.GetVersion(), o.GetInstance()) {
-		return invalid("queue.app_engine_routing_override", "service, version and instance must have letters, digits and hyphens, 63 at most")
+		return invalid("queue.app_engine_routing_override",
+			"service, version and instance must have letters, digits and hyphens, 63 at most")
 	}
 	if q.RetryConfig == nil {
 		q.RetryConfig = &cloudtaskspb.RetryConfig{}
@@ -136,7 +138,8 @@ func (q *queue) record() (limit.Record, error) {
 	})
 	r := q.RateLimits
 	return limit.Record{Key: limitKey(q.Name), Dialect: string(dialect), Limit: limit.Limit{
-		Calls: int(r.MaxBurstSize), Per: time.Duration(float64(r.MaxBurstSize) / r.MaxDispatchesPerSecond * float64(time.Second)).Truncate(time.Microsecond),
+		Calls: int(r.MaxBurstSize), Per: time.Duration(float64(r.MaxBurstSize) / r.MaxDispatchesPerSecond * float64(time.Second)).Truncate(
+			time.Microsecond),
 		Parallel: int(r.MaxConcurrentDispatches), Paused: q.State == cloudtaskspb.Queue_PAUSED,
 	}}, nil
 }

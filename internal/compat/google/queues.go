@@ -138,7 +138,8 @@ func (c *call) updateQueue(r *cloudtaskspb.UpdateQueueRequest) (*cloudtaskspb.Qu
 	if err := masked(changed, given, r.GetUpdateMask(), "name", "state", "purge_time"); err != nil {
 		return nil, err
 	}
-	if r := changed.GetRateLimits(); r.GetMaxBurstSize() == before.GetMaxBurstSize() && before.GetMaxBurstSize() == burstFor(before.GetMaxDispatchesPerSecond()) {
+	if r := changed.GetRateLimits(); r.GetMaxBurstSize() == before.GetMaxBurstSize() &&
+		before.GetMaxBurstSize() == burstFor(before.GetMaxDispatchesPerSecond()) {
 		r.MaxBurstSize = 0 // it follows the rate
 	}
 	return c.putQueue(q, changed)

@@ -16,7 +16,8 @@ import (
 
 func TestQueue_IsALimit(t *testing.T) {
 	q := &queue{id: "abc", Queue: &cloudtaskspb.Queue{
-		Name: "projects/p/locations/l/queues/q", State: cloudtaskspb.Queue_PAUSED, RateLimits: &cloudtaskspb.RateLimits{MaxDispatchesPerSecond: 2.5, MaxConcurrentDispatches: 7},
+		Name: "projects/p/locations/l/queues/q", State: cloudtaskspb.Queue_PAUSED,
+		RateLimits:               &cloudtaskspb.RateLimits{MaxDispatchesPerSecond: 2.5, MaxConcurrentDispatches: 7},
 		StackdriverLoggingConfig: &cloudtaskspb.StackdriverLoggingConfig{SamplingRatio: 0.5},
 	}}
 	if err := complete(q.Queue); err != nil {
@@ -38,7 +39,8 @@ func TestQueue_IsALimit(t *testing.T) {
 
 func TestLimitKey_IsValidForEachName(t *testing.T) {
 	seen := map[string]bool{}
-	for _, name := range []string{"projects/p/locations/l/queues/q", "projects/p2/locations/l/queues/q", "projects/p/locations/l/queues/" + strings.Repeat("q", 100)} {
+	for _, name := range []string{"projects/p/locations/l/queues/q", "projects/p2/locations/l/queues/q",
+		"projects/p/locations/l/queues/" + strings.Repeat("q", 100)} {
 		key := limitKey(name)
 		if !limit.ValidName(key) || seen[key] || !isQueue(name) {
 			t.Errorf("the key of %s is %s", name, key)
@@ -91,8 +93,9 @@ func TestSchedules(t *testing.T) {
 
 func TestHeadersThatAreLeftOut(t *testing.T) {
 	o := outgoing{headers: map[string]string{
-		"X-Mine": "1", "host": "a", "Content-Length": "5", "User-Agent": "x", "X-Google-A": "1", "X-AppEngine-QueueName": "q", "X-CloudTasks-TaskName": "t",
-		"X-CloudScheduler": "true", "Connection": "close", "X-Punctual-Job-Id": "1", "Authorization": "Bearer mine",
+		"X-Mine": "1", "host": "a", "Content-Length": "5", "User-Agent": "x", "X-Google-A": "1", "X-AppEngine-QueueName": "q",
+		"X-CloudTasks-TaskName": "t",
+		"X-CloudScheduler":      "true", "Connection": "close", "X-Punctual-Job-Id": "1", "Authorization": "Bearer mine",
 	}}
 	if got := string(o.forwarded()); got != `{"Authorization":"Bearer mine","X-Mine":"1"}` {
 		t.Errorf("kept %s", got)
@@ -111,9 +114,10 @@ func TestBounds(t *testing.T) {
 		"attempts":    {RetryConfig: &cloudtaskspb.RetryConfig{MaxAttempts: -2}},
 		"doublings":   {RetryConfig: &cloudtaskspb.RetryConfig{MaxDoublings: 17}},
 		"min backoff": {RetryConfig: &cloudtaskspb.RetryConfig{MinBackoff: durationpb.New(25 * time.Hour)}},
-		"max below":   {RetryConfig: &cloudtaskspb.RetryConfig{MinBackoff: durationpb.New(time.Minute), MaxBackoff: durationpb.New(time.Second)}},
-		"duration":    {RetryConfig: &cloudtaskspb.RetryConfig{MaxRetryDuration: &durationpb.Duration{Seconds: 1, Nanos: -1}}},
-		"instance":    {AppEngineRoutingOverride: &cloudtaskspb.AppEngineRouting{Instance: "a.b"}},
+		"max below": {RetryConfig: &cloudtaskspb.RetryConfig{MinBackoff: durationpb.New(time.Minute),
+			MaxBackoff: durationpb.New(time.Second)}},
+		"duration": {RetryConfig: &cloudtaskspb.RetryConfig{MaxRetryDuration: &durationpb.Duration{Seconds: 1, Nanos: -1}}},
+		"instance": {AppEngineRoutingOverride: &cloudtaskspb.AppEngineRouting{Instance: "a.b"}},
 	} {
 		if err := complete(settings); err == nil {
 			t.Errorf("%s: %v was accepted", name, settings)

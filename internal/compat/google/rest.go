@@ -167,7 +167,8 @@ func (a *API) serveREST(f *httpapi.ForeignCall, r *route, value string) error {
 // https://cloud.google.com/apis/docs/system-parameters.
 func systemParameter(name string) bool {
 	switch strings.TrimPrefix(name, "$") {
-	case "alt", "key", "access_token", "prettyPrint", "quotaUser", "fields", "xgafv", "callback", "oauth_token", "upload_protocol", "uploadType", ".xgafv":
+	case "alt", "key", "access_token", "prettyPrint", "quotaUser", "fields", "xgafv", "callback", "oauth_token", "upload_protocol",
+		"uploadType", ".xgafv":
 		return true
 	}
 	return false
@@ -212,7 +213,8 @@ func setField(m protoreflect.Message, name string, values []string) error {
 	if field == nil {
 		field = fields.ByName(protoreflect.Name(first))
 	}
-	unknown := fault.New(fault.Unreadable, "Invalid JSON payload received. Unknown name "+strconv.Quote(name)+": Cannot bind query parameter.")
+	unknown := fault.New(fault.Unreadable, "Invalid JSON payload received. Unknown name "+strconv.Quote(name)+
+		": Cannot bind query parameter.")
 	switch {
 	case field == nil:
 		return unknown

@@ -120,13 +120,15 @@ func FuzzREST(f *testing.F) {
 }
 
 func TestMasked(t *testing.T) {
-	into := &cloudtaskspb.Queue{Name: "a", RateLimits: &cloudtaskspb.RateLimits{MaxBurstSize: 1, MaxConcurrentDispatches: 2}, State: cloudtaskspb.Queue_PAUSED}
+	into := &cloudtaskspb.Queue{Name: "a", RateLimits: &cloudtaskspb.RateLimits{MaxBurstSize: 1, MaxConcurrentDispatches: 2},
+		State: cloudtaskspb.Queue_PAUSED}
 	from := &cloudtaskspb.Queue{Name: "b", RateLimits: &cloudtaskspb.RateLimits{MaxConcurrentDispatches: 3}}
 	err := masked(into, from, &fieldmaskpb.FieldMask{Paths: []string{"rate_limits.max_concurrent_dispatches", "name"}}, "name", "state")
 	if err != nil || into.Name != "a" || into.RateLimits.MaxBurstSize != 1 || into.RateLimits.MaxConcurrentDispatches != 3 {
 		t.Errorf("with a mask: %v, %v", into, err)
 	}
-	if err := masked(into, from, nil, "name", "state"); err != nil || into.RateLimits.MaxBurstSize != 0 || into.State != cloudtaskspb.Queue_PAUSED {
+	if err := masked(into, from, nil, "name", "state"); err != nil || into.RateLimits.MaxBurstSize != 0 ||
+		into.State != cloudtaskspb.Queue_PAUSED {
 		t.Errorf("without a mask: %v, %v", into, err)
 	}
 	for _, path := range []string{"", "nothing", "rate_limits.nothing", "name.x.y", "rate_limits..", "state.x"} {

@@ -72,7 +72,8 @@ func within(ctx context.Context, text string) (context.Context, context.CancelFu
 	if text == "" {
 		return ctx, func() {}, nil
 	}
-	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond}
+	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond,
+		'n': time.Nanosecond}
 	unit := units[text[len(text)-1]]
 	n, err := strconv.ParseUint(text[:len(text)-1], 10, 32)
 	if err != nil || unit == 0 || len(text) > 9 {

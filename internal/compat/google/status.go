@@ -23,7 +23,8 @@ const errorDomain = "punctual"
 var codes = map[fault.Code]code.Code{
 	fault.Internal: code.Code_INTERNAL, fault.Unreadable: code.Code_INVALID_ARGUMENT, fault.Unauthorized: code.Code_UNAUTHENTICATED,
 	fault.NotFound: code.Code_NOT_FOUND, fault.MethodNotAllowed: code.Code_UNIMPLEMENTED, fault.TooLarge: code.Code_RESOURCE_EXHAUSTED,
-	fault.UnsupportedMedia: code.Code_INVALID_ARGUMENT, fault.Invalid: code.Code_INVALID_ARGUMENT, fault.TooMany: code.Code_RESOURCE_EXHAUSTED,
+	fault.UnsupportedMedia: code.Code_INVALID_ARGUMENT, fault.Invalid: code.Code_INVALID_ARGUMENT,
+	fault.TooMany:   code.Code_RESOURCE_EXHAUSTED,
 	fault.Forbidden: code.Code_PERMISSION_DENIED, fault.Unavailable: code.Code_UNAVAILABLE, fault.TooSlow: code.Code_DEADLINE_EXCEEDED,
 	fault.Misdirected: code.Code_INVALID_ARGUMENT, fault.Conflict: code.Code_ABORTED, fault.Gone: code.Code_NOT_FOUND,
 	fault.Stale: code.Code_ABORTED, fault.HeaderTooLarge: code.Code_RESOURCE_EXHAUSTED, fault.Unexpected: code.Code_INVALID_ARGUMENT,
@@ -62,7 +63,8 @@ func statusOf(f *fault.Error) *status.Status {
 			if field == "" {
 				field = p.Parameter
 			}
-			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{Field: field, Description: p.Sentence()})
+			bad.FieldViolations = append(bad.FieldViolations,
+				&errdetails.BadRequest_FieldViolation{Field: field, Description: p.Sentence()})
 		}
 		add(bad)
 	}

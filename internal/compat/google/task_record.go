@@ -92,7 +92,8 @@ func (o *outgoing) forwarded() rawjson.Value {
 	var kept fields
 	for _, name := range sortedKeys(o.headers) {
 		lower := strings.ToLower(name)
-		leave := !job.MayForward(name) || lower == "host" || lower == "content-length" || lower == "user-agent" || o.auth != nil && lower == "authorization"
+		leave := !job.MayForward(name) || lower == "host" || lower == "content-length" || lower == "user-agent" || o.auth != nil &&
+			lower == "authorization"
 		for _, prefix := range replaced {
 			leave = leave || strings.HasPrefix(lower, prefix)
 		}
@@ -130,7 +131,8 @@ func (a *API) readRequest(q *queue, t *cloudtaskspb.Task) (o *outgoing, err erro
 			routing = override
 		}
 		if !routable(routing.GetService(), routing.GetVersion(), routing.GetInstance()) {
-			return nil, invalid("task.app_engine_http_request.app_engine_routing", "service, version and instance must have letters, digits and hyphens, 63 at most")
+			return nil, invalid("task.app_engine_http_request.app_engine_routing",
+				"service, version and instance must have letters, digits and hyphens, 63 at most")
 		}
 		o.url, err = a.appEngineURL("task.app_engine_http_request", r.GetRelativeUri())
 		return o, err
@@ -222,7 +224,8 @@ func (a *API) createTask(q *queue, t *cloudtaskspb.Task) (rawjson.Value, error) 
 		return nil, err
 	}
 	d := job.Dialect{
-		API: job.DialectCloudTasks, Queue: q.Name, Name: t.GetName(), MaxAttempts: r.attempts, RetryFor: r.within, View: rawjson.Value(view),
+		API: job.DialectCloudTasks, Queue: q.Name, Name: t.GetName(), MaxAttempts: r.attempts, RetryFor: r.within,
+		View: rawjson.Value(view),
 	}
 	if o.appEngine {
 		d.Endpoint = job.AppEngine
@@ -292,7 +295,8 @@ func showTask(j *job.Job, spec *job.Spec, view cloudtaskspb.Task_View) *cloudtas
 		}
 		r.Url, r.HttpMethod, r.Headers, r.Body = spec.URL, method, flat(job.HeaderOf(spec.Headers)), body
 		if o := spec.Auth.OIDC; o != nil && r.AuthorizationHeader == nil {
-			r.AuthorizationHeader = &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{ServiceAccountEmail: o.Email, Audience: o.Audience}}
+			r.AuthorizationHeader = &cloudtaskspb.HttpRequest_OidcToken{OidcToken: &cloudtaskspb.OidcToken{ServiceAccountEmail: o.Email,
+				Audience: o.Audience}}
 		}
 	}
 	t.ScheduleTime, t.CreateTime = stamp(j.ScheduledAt), stamp(j.InsertedAt)

@@ -64,7 +64,8 @@ type route struct {
 }
 
 var routes = []route{
-	{path: "publish/{...}", methods: map[string]handler{"POST": (*call).publish, "GET": (*call).publish, "PUT": (*call).publish, "PATCH": (*call).publish}},
+	{path: "publish/{...}", methods: map[string]handler{"POST": (*call).publish, "GET": (*call).publish, "PUT": (*call).publish,
+		"PATCH": (*call).publish}},
 	{path: "enqueue/{}/{...}", methods: map[string]handler{"POST": (*call).enqueue}},
 	{path: "batch", methods: map[string]handler{"POST": (*call).batch}},
 	{path: "messages", methods: map[string]handler{"DELETE": (*call).cancelMessages}},

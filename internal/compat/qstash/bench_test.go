@@ -29,7 +29,8 @@ func BenchmarkRead(b *testing.B) {
 		}
 	})
 	b.Run("create", func(b *testing.B) {
-		request := rawjson.Value(`{"url":"` + to + `","method":"post","headers":{"Content-Type":"application/json","X-Tenant":"7"},"body":` + body +
+		request := rawjson.Value(`{"url":"` + to +
+			`","method":"post","headers":{"Content-Type":"application/json","X-Tenant":"7"},"body":` + body +
 			`,"schedule_in":1800,"retries":3}`)
 		for b.Loop() {
 			if _, err := job.Read(request, job.ReadOptions{}); err != nil {

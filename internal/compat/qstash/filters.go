@@ -35,7 +35,8 @@ type filter struct {
 // filters are the names of the parameters of a call.
 type filters []string
 
-var common = filters{"url", "topicName", "queueName", "scheduleId", "callerIp", "label", "flowControlKey", "fromDate", "toDate", "count", "cursor"}
+var common = filters{"url", "topicName", "queueName", "scheduleId", "callerIp", "label", "flowControlKey", "fromDate", "toDate", "count",
+	"cursor"}
 
 var (
 	forMessages = append(slices.Clone(common), "messageIds", "host", "path")

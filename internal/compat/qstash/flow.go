@@ -21,7 +21,8 @@ var keyEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
 // limitKey returns the key of the limit for a flow control key: the same, if it can be a
 // limit's key and means nothing else as one, or encoded.
 func limitKey(name string) string {
-	if limit.ValidName(name) && !strings.HasPrefix(name, encodedKey) && !strings.HasPrefix(name, queuePrefix) && !strings.HasPrefix(name, limit.HostPrefix) {
+	if limit.ValidName(name) && !strings.HasPrefix(name, encodedKey) && !strings.HasPrefix(name, queuePrefix) &&
+		!strings.HasPrefix(name, limit.HostPrefix) {
 		return name
 	}
 	return encodedKey + keyEncoding.EncodeToString([]byte(name))
@@ -116,7 +117,8 @@ func (c *call) define(o *Options) error {
 }
 
 func longKey(name string) error {
-	return bad("the flow control key " + strconv.Quote(name) + " is too long: it may have 64 letters, digits and the characters . _ - or 36 bytes of others")
+	return bad("the flow control key " + strconv.Quote(name) +
+		" is too long: it may have 64 letters, digits and the characters . _ - or 36 bytes of others")
 }
 
 // flow is a flow control key as clients see it.
@@ -136,7 +138,8 @@ type flow struct {
 
 func flowOf(name string, use *limit.Use, now time.Time) flow {
 	f := flow{
-		Key: name, WaitListSize: use.Waiting, ParallelismMax: use.Parallel, Parallelism: use.InFlight, RateMax: use.Calls, Rate: use.Started, Paused: use.Paused,
+		Key: name, WaitListSize: use.Waiting, ParallelismMax: use.Parallel, Parallelism: use.InFlight, RateMax: use.Calls,
+		Rate: use.Started, Paused: use.Paused,
 		PinnedRate: use.Floating&limit.FloatRate == 0, PinnedParallel: use.Floating&limit.FloatParallel == 0,
 	}
 	if use.Calls > 0 {
@@ -213,7 +216,8 @@ func (c *call) changeFlow() error {
 	}
 	ctx := c.Request.Context()
 	err = c.api.Service.ChangeLimit(ctx, c.Owner, key, change)
-	if err != nil && fault.CodeOf(err) == fault.NotFound && (change.Paused != nil && *change.Paused || change.Calls != nil || change.Parallel != nil) {
+	if err != nil && fault.CodeOf(err) == fault.NotFound &&
+		(change.Paused != nil && *change.Paused || change.Calls != nil || change.Parallel != nil) {
 		// A key may be pinned or paused before the first message has it, which then defines
 		// what is not pinned.
 		if !limit.ValidName(key) {
@@ -271,7 +275,8 @@ func readPin(query url.Values, change *service.LimitChange) error {
 	}
 	if text := query.Get("period"); text != "" {
 		seconds, err := strconv.Atoi(text)
-		if change.Per = time.Duration(seconds) * time.Second; err != nil || change.Calls == nil || change.Per < limit.MinPer || change.Per > limit.MaxPer {
+		if change.Per = time.Duration(seconds) * time.Second; err != nil || change.Calls == nil || change.Per < limit.MinPer ||
+			change.Per > limit.MaxPer {
 			return bad("period must be a number of seconds up to 31 days, with a rate")
 		}
 	}

@@ -38,7 +38,8 @@ func webhookEvent(out json.RawMessage) (string, error) {
 		return "", bad("the step that creates a webhook must have the webhook's eventId in out, as the SDK has it")
 	}
 	if len(made.Event) < workflow.MinSecret {
-		return "", bad("the eventId of a webhook must have at least " + strconv.Itoa(workflow.MinSecret) + " bytes, since whoever knows it can call the webhook")
+		return "", bad("the eventId of a webhook must have at least " + strconv.Itoa(workflow.MinSecret) +
+			" bytes, since whoever knows it can call the webhook")
 	}
 	return eventName(made.Event)
 }
@@ -102,7 +103,8 @@ func (c *call) hookData() ([]byte, error) {
 	}
 	body, err := c.ReadAll(workflow.MaxStepBytes)
 	if err == nil && len(body) > maxHookBody {
-		err = fault.New(fault.TooLarge, "the body of a call of a webhook may have up to "+strconv.Itoa(maxHookBody>>10)+" KiB; store it elsewhere and send where it is")
+		err = fault.New(fault.TooLarge, "the body of a call of a webhook may have up to "+strconv.Itoa(maxHookBody>>10)+
+			" KiB; store it elsewhere and send where it is")
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func (c *call) hookData() ([]byte, error) {
 	if !isPlainHost(host) {
 		return nil, bad("the Host header must be a host name or an IP address, with or without a port")
 	}
-	sent := hookRequest{Method: r.Method, Proto: proto, Host: host, URL: r.URL.EscapedPath(), Header: header, Body: base64.StdEncoding.EncodeToString(body)}
+	sent := hookRequest{Method: r.Method, Proto: proto, Host: host, URL: r.URL.EscapedPath(), Header: header,
+		Body: base64.StdEncoding.EncodeToString(body)}
 	if r.URL.RawQuery != "" {
 		sent.URL += "?" + asciiQuery(r.URL.RawQuery)
 	}
@@ -135,7 +138,8 @@ func (c *call) hookData() ([]byte, error) {
 // coding of a body that was decoded. Cookies may be those of a user of the dashboard, who
 // has the same origin.
 var dropped = []string{
-	"Connection", "Content-Encoding", "Content-Length", "Cookie", "Expect", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	"Connection", "Content-Encoding", "Content-Length", "Cookie", "Expect", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Te",
+	"Trailer",
 	"Transfer-Encoding", "Upgrade",
 }
 
@@ -149,7 +153,8 @@ func hookHeader(h http.Header) (map[string][]string, error) {
 		}
 		for _, value := range values {
 			if size += len(name) + len(value); size > maxHookHeader {
-				return nil, &fault.Error{Code: fault.HeaderTooLarge, Message: "the headers of a call of a webhook may have up to " + strconv.Itoa(maxHookHeader>>10) + " KiB"}
+				return nil, &fault.Error{Code: fault.HeaderTooLarge, Message: "the headers of a call of a webhook may have up to " +
+					strconv.Itoa(maxHookHeader>>10) + " KiB"}
 			}
 			characters := make([]rune, len(value))
 			for i := range len(value) {

@@ -8,14 +8,17 @@ import (
 )
 
 func TestIsPlainHost(t *testing.T) {
-	for _, host := range []string{"example.com", "example.com.", "EXAMPLE.com:8443", "127.0.0.1:80", "[::1]:8080", "localhost", "a_b.example", "xn--bcher-kva.example"} {
+	for _, host := range []string{"example.com", "example.com.", "EXAMPLE.com:8443", "127.0.0.1:80", "[::1]:8080", "localhost",
+		"a_b.example", "xn--bcher-kva.example"} {
 		if !isPlainHost(host) {
 			t.Errorf("%q is refused", host)
 		}
 	}
 	for _, host := range []string{
-		"", "a b", "a%zz", "user@example.com", "example.com/x", "example.com?", "example.com#", "[::1", "::1", "[fe80::1%25eth0]", "1.2.3.999", "1.2.3", "a.0x1",
-		"a..b", "example.com:99999", "example.com:x", "xn--a-.example", "größe.example", "a\\b", "a^b", strings.Repeat("a", 64) + ".example",
+		"", "a b", "a%zz", "user@example.com", "example.com/x", "example.com?", "example.com#", "[::1", "::1", "[fe80::1%25eth0]",
+		"1.2.3.999", "1.2.3", "a.0x1",
+		"a..b", "example.com:99999", "example.com:x", "xn--a-.example", "größe.example", "a\\b", "a^b",
+		strings.Repeat("a", 64) + ".example",
 	} {
 		if isPlainHost(host) {
 			t.Errorf("%q is accepted", host)
@@ -33,7 +36,8 @@ func FuzzHookHeader(f *testing.F) {
 		}
 		for _, values := range header {
 			for _, v := range values {
-				if !utf8.ValidString(v) || utf8.RuneCountInString(v) != len(value) || strings.ContainsFunc(v, func(r rune) bool { return r > 0xff }) {
+				if !utf8.ValidString(v) || utf8.RuneCountInString(v) != len(value) ||
+					strings.ContainsFunc(v, func(r rune) bool { return r > 0xff }) {
 					t.Errorf("%q became %q", value, v)
 				}
 			}

@@ -28,7 +28,8 @@ const (
 )
 
 var logStates = []string{
-	stateCreated, stateActive, stateRetry, stateError, stateDelivered, stateFailed, stateCancelled, inProgress, "CANCELLED", "CANCEL_REQUESTED",
+	stateCreated, stateActive, stateRetry, stateError, stateDelivered, stateFailed, stateCancelled, inProgress, "CANCELLED",
+	"CANCEL_REQUESTED",
 }
 
 // event is an entry of the logs as clients see it.

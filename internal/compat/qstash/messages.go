@@ -84,8 +84,10 @@ func (l *limitReader) read(ctx context.Context, key string) (*limit.Record, erro
 func (l *limitReader) record(ctx context.Context, spec *job.Spec) (record, error) {
 	d := spec.Dialect
 	r := record{
-		TopicName: d.Group, EndpointName: d.Endpoint, Method: strings.ToUpper(spec.Method), Header: job.HeaderOf(spec.Headers), RetryDelay: spec.RetryDelay,
-		Callback: urlOf(d.Callback), FailureCallback: urlOf(d.FailureCallback), QueueName: d.Queue, CallerIP: d.CallerIP, CallerIp: d.CallerIP,
+		TopicName: d.Group, EndpointName: d.Endpoint, Method: strings.ToUpper(spec.Method), Header: job.HeaderOf(spec.Headers),
+		RetryDelay: spec.RetryDelay,
+		Callback:   urlOf(d.Callback), FailureCallback: urlOf(d.FailureCallback), QueueName: d.Queue, CallerIP: d.CallerIP,
+		CallerIp:       d.CallerIP,
 		FlowControlKey: d.FlowControl, Labels: d.Labels,
 	}
 	if len(d.Labels) > 0 {

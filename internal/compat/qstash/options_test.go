@@ -14,9 +14,11 @@ import (
 func FuzzReadOptions(f *testing.F) {
 	for _, seed := range []string{
 		"", "Upstash-Delay: 1h2m", "Upstash-Not-Before: 1796000000\nUpstash-Retries: 3", "Upstash-Retry-Delay: pow(2, retried)*1000",
-		"Upstash-Forward-A: b\nUpstash-Forward-A: c\nUpstash-Label: x, y", "Upstash-Callback: https://example.com\nUpstash-Callback-Retries: 1",
+		"Upstash-Forward-A: b\nUpstash-Forward-A: c\nUpstash-Label: x, y",
+		"Upstash-Callback: https://example.com\nUpstash-Callback-Retries: 1",
 		"Upstash-Flow-Control-Key: k\nUpstash-Flow-Control-Value: rate=10, parallelism=2, period=1m", "Upstash-Deduplication-Id: \u2603",
-		"Upstash-Content-Based-Deduplication: true", "Upstash-Redact-Fields: body, header[authorization]", "Upstash-Cron: CRON_TZ=Europe/Berlin 0 9 * * *",
+		"Upstash-Content-Based-Deduplication: true", "Upstash-Redact-Fields: body, header[authorization]",
+		"Upstash-Cron: CRON_TZ=Europe/Berlin 0 9 * * *",
 		"Upstash-Timeout: 99999999999999999999h", "Upstash-Method: \x00",
 	} {
 		f.Add(seed, "https://example.com/a?b=c")
@@ -48,7 +50,8 @@ func FuzzReadOptions(f *testing.F) {
 
 func TestTargetOf(t *testing.T) {
 	targets := []rawjson.Value{rawjson.Value(`{"name":"a","url":"https://a/"}`), rawjson.Value(`{"name":"b","url":"https://b/"}`)}
-	for e, want := range map[endpoint]int{{Name: "a"}: 0, {Name: "b", URL: "https://a/"}: 1, {URL: "https://b/"}: 1, {Name: "c", URL: "https://a/"}: -1, {URL: "https://c/"}: -1} {
+	for e, want := range map[endpoint]int{{Name: "a"}: 0, {Name: "b", URL: "https://a/"}: 1, {URL: "https://b/"}: 1,
+		{Name: "c", URL: "https://a/"}: -1, {URL: "https://c/"}: -1} {
 		if got := targetOf(targets, e); got != want {
 			t.Errorf("%+v is target %d, want %d", e, got, want)
 		}

@@ -65,7 +65,8 @@ func readDestination(text string) (destination, error) {
 		return destination{}, noProvider(what)
 	}
 	if strings.Contains(name, "/") || strings.Contains(name, ":") || name == "" {
-		return destination{}, bad("invalid destination url: " + strconv.Quote(name) + " must begin with https:// or http://, or be the name of a URL group")
+		return destination{}, bad("invalid destination url: " + strconv.Quote(name) +
+			" must begin with https:// or http://, or be the name of a URL group")
 	}
 	return destination{group: name}, nil
 }
@@ -368,7 +369,8 @@ func (c *call) storeGroups(groups map[int]*message, results [][]published, messa
 		g, err := c.topic(c.Request.Context(), m.to.group)
 		if err == nil {
 			if messages += len(g.TargetList()); messages > service.MaxBatch {
-				err = bad("a batch must have at most " + strconv.Itoa(service.MaxBatch) + " messages, with one for each endpoint of its topics")
+				err = bad("a batch must have at most " + strconv.Itoa(service.MaxBatch) +
+					" messages, with one for each endpoint of its topics")
 			}
 		}
 		if err == nil {

@@ -46,8 +46,9 @@ func (c *call) runFilter(most int) (*runFilter, error) {
 	}
 	f := &runFilter{count: most, exact: true}
 	lists := map[string]*[]string{
-		"workflowRunIds": &f.ids, "dlqIds": &f.ids, "workflowUrl": &f.urls, "url": &f.urls, "label": &f.labels, "flowControlKey": &f.flows, "callerIp": &f.ips,
-		"host": &f.hosts, "path": &f.paths,
+		"workflowRunIds": &f.ids, "dlqIds": &f.ids, "workflowUrl": &f.urls, "url": &f.urls, "label": &f.labels, "flowControlKey": &f.flows,
+		"callerIp": &f.ips,
+		"host":     &f.hosts, "path": &f.paths,
 	}
 	values := 0
 	for name, given := range query {
@@ -144,7 +145,8 @@ func (c *call) findRuns(f *runFilter, also func(*workflow.Run) bool) (found []*w
 		}
 		return found, "", nil
 	}
-	found, next, err := c.api.Service.FindRuns(ctx, c.Owner, f.after, f.count, func(r *workflow.Run) bool { return also(r) && f.selects(r) })
+	found, next, err := c.api.Service.FindRuns(ctx, c.Owner, f.after, f.count,
+		func(r *workflow.Run) bool { return also(r) && f.selects(r) })
 	return found, next.String(), err
 }
 
@@ -322,8 +324,9 @@ func (c *call) showRun(id string) (*shownRun, error) {
 		return nil, err
 	}
 	shown := &shownRun{
-		RunID: r.ID, URL: r.URL, State: runStates[r.State], CreatedAt: r.CreatedAt.UnixMilli(), Steps: groupSteps(r, steps), Response: string(r.Result),
-		Labels: r.LabelList(), FlowControl: r.FlowControl, CallerIP: r.CallerIP, Error: r.Error,
+		RunID: r.ID, URL: r.URL, State: runStates[r.State], CreatedAt: r.CreatedAt.UnixMilli(), Steps: groupSteps(r, steps),
+		Response: string(r.Result),
+		Labels:   r.LabelList(), FlowControl: r.FlowControl, CallerIP: r.CallerIP, Error: r.Error,
 	}
 	if len(shown.Labels) > 0 {
 		shown.Label = shown.Labels[0]
@@ -343,7 +346,8 @@ func (c *call) showRun(id string) (*shownRun, error) {
 }
 
 // reportStates are the states of the report of a failure as the SDK names them.
-var reportStates = map[job.State]string{job.Completed: "CALLBACK_SUCCESS", job.Discarded: "CALLBACK_FAIL", job.Cancelled: "CALLBACK_CANCELED"}
+var reportStates = map[job.State]string{job.Completed: "CALLBACK_SUCCESS", job.Discarded: "CALLBACK_FAIL",
+	job.Cancelled: "CALLBACK_CANCELED"}
 
 // report returns the report of a run's failure; nil if there is none.
 func (c *call) report(ctx context.Context, r *workflow.Run) (*shownReport, error) {
@@ -373,8 +377,9 @@ func groupSteps(r *workflow.Run, steps []*workflow.Step) []stepGroup {
 	last := ""
 	for i, s := range steps {
 		one := shownStep{
-			StepID: s.Number, Name: s.Name, Type: s.Type, CallType: s.CallType(), MessageID: messageIDOf(s.Message), Concurrent: s.Concurrent,
-			State: "STEP_SUCCESS", CreatedAt: s.CreatedAt.UnixMilli(),
+			StepID: s.Number, Name: s.Name, Type: s.Type, CallType: s.CallType(), MessageID: messageIDOf(s.Message),
+			Concurrent: s.Concurrent,
+			State:      "STEP_SUCCESS", CreatedAt: s.CreatedAt.UnixMilli(),
 		}
 		last = one.MessageID
 		switch {
@@ -404,7 +409,8 @@ func groupSteps(r *workflow.Run, steps []*workflow.Step) []stepGroup {
 		}
 		groups = append(groups, stepGroup{[]shownStep{one}, kind})
 	}
-	if states := map[workflow.State]string{workflow.Started: "STEP_PROGRESS", workflow.Failed: "STEP_FAILED", workflow.Cancelled: "STEP_CANCELED"}; states[r.State] != "" {
+	if states := map[workflow.State]string{workflow.Started: "STEP_PROGRESS", workflow.Failed: "STEP_FAILED",
+		workflow.Cancelled: "STEP_CANCELED"}; states[r.State] != "" {
 		groups = append(groups, stepGroup{[]shownStep{{MessageID: last, State: states[r.State]}}, "next"})
 	}
 	return groups

@@ -152,7 +152,8 @@ func (c *call) changeTopic(change func(targets []rawjson.Value) ([]rawjson.Value
 		case <-time.After(rand.N(time.Duration(try+1) * time.Millisecond)): // so that others are not met again
 		}
 	}
-	return &fault.Error{Code: fault.Unavailable, Message: "other calls are changing this topic; nothing was changed, try again shortly", RetryAfter: time.Second}
+	return &fault.Error{Code: fault.Unavailable, Message: "other calls are changing this topic; nothing was changed, try again shortly",
+		RetryAfter: time.Second}
 }
 
 // readEndpoints reads the body of a call that adds or removes endpoints.
@@ -261,7 +262,8 @@ func (c *call) publishToGroup(m *message) ([]published, error) {
 	c.ForeignCall.Created(created.Jobs[0].Number)
 	all := make([]published, len(created.Jobs))
 	for i, j := range created.Jobs {
-		all[i] = published{MessageID: lifecycle.MessageID(j.ID), URL: rawjson.Text(rawjson.Get(j.Args, "url")), Deduplicated: created.Conflict}
+		all[i] = published{MessageID: lifecycle.MessageID(j.ID), URL: rawjson.Text(rawjson.Get(j.Args, "url")),
+			Deduplicated: created.Conflict}
 	}
 	return all, nil
 }

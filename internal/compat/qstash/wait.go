@@ -40,7 +40,8 @@ func (c *call) eventData() ([]byte, error) {
 // waitStep returns the record of a step that waits, as the SDK has sent it.
 func waitStep(kind workflow.Kind, run string, sent *sentStep, waitsFor string) (*workflow.Step, error) {
 	step := &workflow.Step{
-		Run: run, Kind: kind, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name, Type: sent.Type, WaitsFor: waitsFor,
+		Run: run, Kind: kind, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name, Type: sent.Type,
+		WaitsFor: waitsFor,
 	}
 	if err := checkStep(step); err != nil {
 		return nil, err
@@ -146,7 +147,8 @@ type shownNotice struct {
 }
 
 func showWaiter(wait *workflow.Step, url string) *shownWaiter {
-	return &shownWaiter{URL: url, TimeoutURL: url, Deadline: wait.DueAt.Unix(), RunID: wait.Run, StepName: wait.Name, MessageID: messageIDOf(wait.Message)}
+	return &shownWaiter{URL: url, TimeoutURL: url, Deadline: wait.DueAt.Unix(), RunID: wait.Run, StepName: wait.Name,
+		MessageID: messageIDOf(wait.Message)}
 }
 
 func showNotice(e *service.EndedWait) shownNotice {
@@ -203,7 +205,8 @@ func (c *call) notify() error {
 		list[i] = showNotice(&notified[i])
 	}
 	if more {
-		list = append(list, shownNotice{Error: "an event ends up to " + strconv.Itoa(service.MaxNotified) + " waits, and more runs wait for it; notify again for these"})
+		list = append(list, shownNotice{Error: "an event ends up to " + strconv.Itoa(service.MaxNotified) +
+			" waits, and more runs wait for it; notify again for these"})
 	}
 	return c.write(list)
 }
@@ -246,7 +249,8 @@ func (c *call) invoke(m *message) (published, error) {
 		return published{}, bad("the body of an invocation must be an object with body, workflowRunId and step, as the SDK has it")
 	}
 	if !workflow.ValidID(sent.RunID) || len(sent.URL) > workflow.MaxURL {
-		return published{}, bad("an invocation must have a workflowRunId of up to " + strconv.Itoa(workflow.MaxID) + " bytes, and a workflowUrl of up to " + strconv.Itoa(workflow.MaxURL))
+		return published{}, bad("an invocation must have a workflowRunId of up to " + strconv.Itoa(workflow.MaxID) +
+			" bytes, and a workflowUrl of up to " + strconv.Itoa(workflow.MaxURL))
 	}
 	by, err := waitStep(workflow.Invoke, sent.RunID, &step, m.Workflow.RunID)
 	if err != nil {
@@ -266,7 +270,8 @@ func (c *call) invoke(m *message) (published, error) {
 	invoker.Number("created_at", sent.CreatedAt)
 	invoker.Number("number", int64(step.StepID))
 	started.Run.Invoker = invoker.Object()
-	result, err := c.api.Service.InvokeRun(c.Request.Context(), c.Owner, service.RunStart{Run: started.Run, Payload: started.Payload, Timing: started.Timing}, by)
+	result, err := c.api.Service.InvokeRun(c.Request.Context(), c.Owner,
+		service.RunStart{Run: started.Run, Payload: started.Payload, Timing: started.Timing}, by)
 	if err != nil {
 		return published{}, err
 	}

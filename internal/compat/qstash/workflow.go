@@ -114,7 +114,8 @@ func (c *call) storeInRun(messages []*message) ([]published, error) {
 			continue
 		}
 		end := i + 1
-		for end < len(messages) && messages[end].Workflow.RunID == m.Workflow.RunID && !messages[end].Workflow.Init && end-i < workflow.MaxParallel {
+		for end < len(messages) && messages[end].Workflow.RunID == m.Workflow.RunID && !messages[end].Workflow.Init &&
+			end-i < workflow.MaxParallel {
 			end++
 		}
 		if err := c.appendSteps(messages[i:end], results[i:end]); err != nil {
@@ -184,7 +185,8 @@ func (c *call) step(m *message) (*service.RunStep, error) {
 	if err := json.Unmarshal(m.body, &sent); err != nil {
 		return nil, bad("the body of a workflow step must be the step as the SDK has it: " + err.Error())
 	}
-	step := &workflow.Step{Kind: workflow.Result, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name, Type: sent.Type, Body: m.body}
+	step := &workflow.Step{Kind: workflow.Result, Number: sent.StepID, Concurrent: max(sent.Concurrent, 1), Name: sent.Name,
+		Type: sent.Type, Body: m.body}
 	if sent.StepID == 0 {
 		step.Kind, step.Number = workflow.Plan, sent.Target
 	} else if sent.Type == workflow.CreatesWebhook {
@@ -233,7 +235,8 @@ func (c *call) callStep(m *message) (*service.RunStep, error) {
 	}
 	concurrent, _ := strconv.Atoi(callback.Get(forwardedMany))
 	step := &workflow.Step{
-		Kind: workflow.Call, Number: number, Concurrent: max(concurrent, 1), Name: callback.Get(forwardedName), Type: callback.Get(forwardedType), Body: callOf(m),
+		Kind: workflow.Call, Number: number, Concurrent: max(concurrent, 1), Name: callback.Get(forwardedName),
+		Type: callback.Get(forwardedType), Body: callOf(m),
 	}
 	if err := checkStep(step); err != nil {
 		return nil, err
@@ -327,7 +330,8 @@ func (c *call) start(m *message) (*service.RunStart, error) {
 		return nil, bad("the URL of a workflow must have up to " + strconv.Itoa(workflow.MaxURL) + " bytes")
 	}
 	if m.Workflow.SDK != "" && m.Workflow.SDK != protocolVersion {
-		return nil, bad("the version " + strconv.Quote(m.Workflow.SDK) + " of the workflow protocol is not served here, but version " + protocolVersion)
+		return nil, bad("the version " + strconv.Quote(m.Workflow.SDK) + " of the workflow protocol is not served here, but version " +
+			protocolVersion)
 	}
 	ip := c.callerIP()
 	run := &workflow.Run{

@@ -34,6 +34,8 @@ func failingIcon(n int) string {
 	if n > 9 {
 		text, size = "9+", "16"
 	}
-	return "data:image/svg+xml," + url.PathEscape(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="15" fill="#b3261e"/>`+
-		`<text x="16" y="22.5" font-family="sans-serif" font-size="`+size+`" font-weight="700" text-anchor="middle" fill="#fff">`+text+`</text></svg>`)
+	return "data:image/svg+xml," + url.PathEscape(
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="15" fill="#b3261e"/>`+
+			`<text x="16" y="22.5" font-family="sans-serif" font-size="`+size+`" font-weight="700" text-anchor="middle" fill="#fff">`+text+
+			`</text></svg>`)
 }

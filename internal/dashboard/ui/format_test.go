@@ -16,8 +16,10 @@ func TestRelative(t *testing.T) {
 		want  string
 	}{
 		{0, "now"}, {999 * time.Millisecond, "now"}, {-time.Second, "1 s ago"}, {59*time.Second + 900*time.Millisecond, "in 59 s"},
-		{time.Minute, "in 1 min"}, {-59*time.Minute - 59*time.Second, "59 min ago"}, {time.Hour, "in 1 h"}, {time.Hour + 30*time.Minute, "in 1 h 30 min"},
-		{-3*time.Hour - 30*time.Minute, "3 h ago"}, {24 * time.Hour, "in 1 d"}, {50 * time.Hour, "in 2 d 2 h"}, {59 * 24 * time.Hour, "in 59 d"},
+		{time.Minute, "in 1 min"}, {-59*time.Minute - 59*time.Second, "59 min ago"}, {time.Hour, "in 1 h"},
+		{time.Hour + 30*time.Minute, "in 1 h 30 min"},
+		{-3*time.Hour - 30*time.Minute, "3 h ago"}, {24 * time.Hour, "in 1 d"}, {50 * time.Hour, "in 2 d 2 h"},
+		{59 * 24 * time.Hour, "in 59 d"},
 		{60 * 24 * time.Hour, "in 2 months"}, {-800 * 24 * time.Hour, "2 years ago"},
 	} {
 		if got := Relative(now, now.Add(x.after)); got != x.want {

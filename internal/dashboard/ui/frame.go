@@ -23,5 +23,6 @@ func (p Page) noticeTone() string {
 type navEntry struct{ area, path, label, key string }
 
 var navEntries = []navEntry{
-	{"overview", "/", "Overview", "o"}, {"jobs", "/jobs", "Jobs", "j"}, {"schedules", "/schedules", "Schedules", "s"}, {"logs", "/attempts", "Logs", "l"},
+	{"overview", "/", "Overview", "o"}, {"jobs", "/jobs", "Jobs", "j"}, {"schedules", "/schedules", "Schedules", "s"},
+	{"logs", "/attempts", "Logs", "l"},
 }

@@ -8,10 +8,13 @@ import (
 // causes are the words for why an attempt failed, by job.Cause. Statuses are not among
 // them.
 var causes = map[string]string{
-	"dns": "DNS", "connect": "connection failed", "tls": "TLS", "timeout": "timeout", "closed": "connection closed", "protocol": "invalid response",
-	"redirect": "redirect", "blocked": "blocked address", "cancelled": "cancelled", "secret": "secret unavailable", "too_large": "request too large",
-	"interrupted": "interrupted", "unstored": "result not stored", "internal": "internal error", "expired": "expired", "poisoned": "can't be run",
-	"answer": "reported by the target", "abandoned": "no result in time", "status": "unexpected status",
+	"dns": "DNS", "connect": "connection failed", "tls": "TLS", "timeout": "timeout", "closed": "connection closed",
+	"protocol": "invalid response",
+	"redirect": "redirect", "blocked": "blocked address", "cancelled": "cancelled", "secret": "secret unavailable",
+	"too_large":   "request too large",
+	"interrupted": "interrupted", "unstored": "result not stored", "internal": "internal error", "expired": "expired",
+	"poisoned": "can't be run",
+	"answer":   "reported by the target", "abandoned": "no result in time", "status": "unexpected status",
 }
 
 // IsStatus reports whether an attempt failed by the status of its response.

@@ -7,7 +7,8 @@ import (
 
 func TestLateness_ScaleIsTheSameEverywhere(t *testing.T) {
 	for late, want := range map[time.Duration]string{
-		0: "0%", 100 * time.Microsecond: "8.33%", time.Millisecond: "25%", 10 * time.Millisecond: "41.67%", 100 * time.Millisecond: "58.33%", time.Second: "75%", 10 * time.Second: "91.67%", time.Hour: "100%",
+		0: "0%", 100 * time.Microsecond: "8.33%", time.Millisecond: "25%", 10 * time.Millisecond: "41.67%",
+		100 * time.Millisecond: "58.33%", time.Second: "75%", 10 * time.Second: "91.67%", time.Hour: "100%",
 	} {
 		if got := Percentage(latePlace(late)); got != want {
 			t.Errorf("%s is at %s, want %s", late, got, want)
@@ -22,7 +23,8 @@ func TestLateness_ScaleIsTheSameEverywhere(t *testing.T) {
 
 func TestLateness_DotsAndWords(t *testing.T) {
 	l := &Lateness{Of: [2]string{"run", "runs"}, Dots: []LateDot{
-		{Late: 12 * time.Second, Text: "Job 1"}, {Late: 2 * time.Millisecond, Text: "Job 2"}, {Late: 2 * time.Second}, {Late: 2 * time.Millisecond, Text: "Job 4"},
+		{Late: 12 * time.Second, Text: "Job 1"}, {Late: 2 * time.Millisecond, Text: "Job 2"}, {Late: 2 * time.Second},
+		{Late: 2 * time.Millisecond, Text: "Job 4"},
 	}}
 	places := l.places()
 	if len(places) != 4 || places[0].class != "bad old" || places[0].text != "Job 1: 12.00 s late" || places[2].class != "warn" {

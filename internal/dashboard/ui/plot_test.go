@@ -55,7 +55,8 @@ func TestPlot_BreaksLinesAtGaps(t *testing.T) {
 
 func TestOutcomes_DescribeTheRuns(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	outcomes := []Outcome{{job.Completed, now.Add(-time.Hour)}, {job.Completed, now.Add(-time.Minute)}, {job.Discarded, now.Add(-time.Second)}}
+	outcomes := []Outcome{{job.Completed, now.Add(-time.Hour)}, {job.Completed, now.Add(-time.Minute)},
+		{job.Discarded, now.Add(-time.Second)}}
 	if got, want := stripWords(outcomes, now), "The last 3 runs: 2 completed, 1 failed. The latest: failed 1 s ago."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -77,14 +78,19 @@ func TestPlot_TicksAreAtTimesOfTheClock(t *testing.T) {
 		want        string
 	}{
 		{"2026-03-01T11:07:00Z", "UTC", time.Minute, 60, "11:10 5% 11:20 21.67% 11:30 38.33% 11:40 55% 11:50 71.67% 12:00 88.33%"},
-		{"2026-03-01T11:00:00Z", "UTC", 20 * time.Minute, 72, "12:00 4.17% 15:00 16.67% 18:00 29.17% 21:00 41.67% 2 Mar 54.17% 03:00 66.67% 06:00 79.17%"},
+		{"2026-03-01T11:00:00Z", "UTC", 20 * time.Minute, 72,
+			"12:00 4.17% 15:00 16.67% 18:00 29.17% 21:00 41.67% 2 Mar 54.17% 03:00 66.67% 06:00 79.17%"},
 		{"2026-02-27T12:00:00Z", "UTC", 3 * time.Hour, 56, "28 Feb 7.14% 1 Mar 21.43% 2 Mar 35.71% 3 Mar 50% 4 Mar 64.29% 5 Mar 78.57%"},
-		{"2026-03-01T11:00:00Z", "Europe/Berlin", 20 * time.Minute, 72, "15:00 12.5% 18:00 25% 21:00 37.5% 2 Mar 50% 03:00 62.5% 06:00 75% 09:00 87.5%"},
-		{"2026-03-01T11:00:00Z", "Asia/Kolkata", time.Hour, 24, "18:00 6.25% 21:00 18.75% 2 Mar 31.25% 03:00 43.75% 06:00 56.25% 09:00 68.75% 12:00 81.25%"},
+		{"2026-03-01T11:00:00Z", "Europe/Berlin", 20 * time.Minute, 72,
+			"15:00 12.5% 18:00 25% 21:00 37.5% 2 Mar 50% 03:00 62.5% 06:00 75% 09:00 87.5%"},
+		{"2026-03-01T11:00:00Z", "Asia/Kolkata", time.Hour, 24,
+			"18:00 6.25% 21:00 18.75% 2 Mar 31.25% 03:00 43.75% 06:00 56.25% 09:00 68.75% 12:00 81.25%"},
 		// Clocks are put forward at 2:00, back at 3:00.
 		{"2026-03-27T23:00:00Z", "Europe/Berlin", time.Hour, 72, "12:00 16.67% 29 Mar 33.33% 12:00 48.61% 30 Mar 65.28% 12:00 81.94%"},
-		{"2026-10-24T22:00:00Z", "Europe/Berlin", 20 * time.Minute, 24, "01:00 12.5% 02:00 25% 02:00 37.5% 03:00 50% 04:00 62.5% 05:00 75% 06:00 87.5%"},
-		{"2026-10-23T22:00:00Z", "Europe/Berlin", 3 * time.Hour, 56, "25 Oct 14.29% 26 Oct 29.17% 27 Oct 43.45% 28 Oct 57.74% 29 Oct 72.02% 30 Oct 86.31%"},
+		{"2026-10-24T22:00:00Z", "Europe/Berlin", 20 * time.Minute, 24,
+			"01:00 12.5% 02:00 25% 02:00 37.5% 03:00 50% 04:00 62.5% 05:00 75% 06:00 87.5%"},
+		{"2026-10-23T22:00:00Z", "Europe/Berlin", 3 * time.Hour, 56,
+			"25 Oct 14.29% 26 Oct 29.17% 27 Oct 43.45% 28 Oct 57.74% 29 Oct 72.02% 30 Oct 86.31%"},
 	} {
 		start, err := time.Parse(time.RFC3339, test.start)
 		if err != nil {

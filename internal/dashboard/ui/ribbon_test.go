@@ -65,7 +65,8 @@ func TestRibbon_ColumnsAreCutRatherThanFlattenOthers(t *testing.T) {
 func TestRibbon_PlacesOfTimes(t *testing.T) {
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := &Ribbon{Start: start, Step: time.Hour, Ran: make([]float64, 30), Now: start.Add(24 * time.Hour)}
-	for after, want := range map[time.Duration]string{-time.Hour: "0%", 6 * time.Hour: "20%", 24 * time.Hour: "80%", 99 * time.Hour: "100%"} {
+	for after, want := range map[time.Duration]string{-time.Hour: "0%", 6 * time.Hour: "20%", 24 * time.Hour: "80%",
+		99 * time.Hour: "100%"} {
 		if got := r.at(start.Add(after)); got != want {
 			t.Errorf("after %s: %s, want %s", after, got, want)
 		}

@@ -21,7 +21,8 @@ func stripWords(outcomes []Outcome, now time.Time) string {
 		counts[o.State]++
 	}
 	last := outcomes[len(outcomes)-1]
-	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(stateCounts(counts), ", "), strings.ToLower(StateLabel(last.State)), Relative(now, last.At))
+	return fmt.Sprintf("The last %s: %s. The latest: %s %s.", Plural(len(outcomes), "run", "runs"), strings.Join(stateCounts(counts), ", "),
+		strings.ToLower(StateLabel(last.State)), Relative(now, last.At))
 }
 
 // stateCounts returns how many of each state there are: "3 completed", "1 failed".

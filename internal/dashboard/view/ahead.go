@@ -51,7 +51,8 @@ func (a *Ahead) Summary() string {
 	if busiest < 0 {
 		return "Nothing is planned until " + until + "."
 	}
-	return fmt.Sprintf("%s planned until %s; most, %s, at %s.", atLeast(all, partly), until, atLeast(most, a.partly(busiest)), Interval(a.Bounds[0], a.Bounds[busiest], a.Bounds[busiest+1]))
+	return fmt.Sprintf("%s planned until %s; most, %s, at %s.", atLeast(all, partly), until, atLeast(most, a.partly(busiest)),
+		Interval(a.Bounds[0], a.Bounds[busiest], a.Bounds[busiest+1]))
 }
 
 // Note names the jobs of a step with few of them.

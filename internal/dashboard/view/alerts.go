@@ -98,8 +98,10 @@ func (a *Alert) Values() url.Values {
 	}
 	match := rawjson.Get(a.Definition, "match")
 	values := url.Values{
-		"name": {a.Name}, "on": texts(rawjson.Get(a.Definition, "on")), "after": {text("after")}, "late_by": {text("late_by")}, "remind_every": {text("remind_every")},
-		"tags": {strings.Join(texts(rawjson.Get(match, "tags")), " ")}, "schedule_id": {rawjson.Text(rawjson.Get(match, "schedule_id"))},
+		"name": {a.Name}, "on": texts(rawjson.Get(a.Definition, "on")), "after": {text("after")}, "late_by": {text("late_by")},
+		"remind_every": {text("remind_every")},
+		"tags":         {strings.Join(texts(rawjson.Get(match, "tags")), " ")},
+		"schedule_id":  {rawjson.Text(rawjson.Get(match, "schedule_id"))},
 	}
 	for _, kind := range notify.ChannelNames() {
 		values.Set(kind, strings.Join(a.receivers(kind), "\n"))
@@ -164,7 +166,8 @@ func (d *Alerts) receiverInput(channel *notify.Channel) ui.Input {
 	i.Rows, i.Mono = 2, true
 	first := 0
 	for _, k := range notify.ChannelNames() {
-		n := len(strings.FieldsFunc(d.Form.Values.Get(k), func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' }))
+		n := len(strings.FieldsFunc(d.Form.Values.Get(k),
+			func(c rune) bool { return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t' }))
 		if k == kind {
 			for at := first; at < first+n && i.Error == ""; at++ {
 				i.Error = d.Form.at("alert", "#/to/"+strconv.Itoa(at)+"/"+kind)

@@ -19,7 +19,8 @@ func TestJob_ShowsTheProgressOfWorkThatIsAwaited(t *testing.T) {
 		return b.String()
 	}
 	deadline := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	page := render(&job.Completion{State: job.CompletionAwaiting, Deadline: deadline, Progress: rawjson.Value(`{"progress":42.5,"message":"<page> 3","reported_at":"x"}`)})
+	page := render(&job.Completion{State: job.CompletionAwaiting, Deadline: deadline,
+		Progress: rawjson.Value(`{"progress":42.5,"message":"<page> 3","reported_at":"x"}`)})
 	for _, want := range []string{`max="100" value="42.5"`, "42.5 %", "&lt;page&gt; 3", "2026-03-01T12:00:00.000Z"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("does not contain %q: %s", want, page)

@@ -31,7 +31,8 @@ func (f *Filters) Refuse(problems []fault.Problem) {
 
 // input returns the input of a filter, by the name that it has in the list.
 func (f *Filters) input(of *job.Filter, name string) ui.Input {
-	return ui.Input{Name: name, Label: of.Label, Value: f.Values.Get(name), Error: f.Problems[name], Placeholder: of.Placeholder, Hint: of.Hint}
+	return ui.Input{Name: name, Label: of.Label, Value: f.Values.Get(name), Error: f.Problems[name], Placeholder: of.Placeholder,
+		Hint: of.Hint}
 }
 
 // jobInputs returns the inputs for a list of jobs. The states are its tabs.

@@ -17,8 +17,10 @@ func TestHealth_OfASchedule(t *testing.T) {
 		runs     []job.RunSummary
 		want     string
 	}{
-		{job.Schedule{Failures: 14, FailingSince: at(-42), Failure: "500"}, []job.RunSummary{pending(5), done}, "Failing 14 in a row since 22:18 UTC, HTTP 500"},
-		{job.Schedule{Failures: 1, FailingSince: at(-3000), Failure: "timeout"}, nil, "Failing Last run failed at 27 Feb 21:00 UTC, timeout"},
+		{job.Schedule{Failures: 14, FailingSince: at(-42), Failure: "500"}, []job.RunSummary{pending(5), done},
+			"Failing 14 in a row since 22:18 UTC, HTTP 500"},
+		{job.Schedule{Failures: 1, FailingSince: at(-3000), Failure: "timeout"}, nil,
+			"Failing Last run failed at 27 Feb 21:00 UTC, timeout"},
 		{job.Schedule{Failures: 2, DisabledAt: at(-60)}, nil, "Paused since 22:00 UTC"},
 		{job.Schedule{DisabledAt: at(-60), Ended: job.EndedMaxRuns}, nil, "Ended " + string(job.EndedMaxRuns)},
 		{job.Schedule{}, []job.RunSummary{pending(-3), done}, "Late due 3 min ago"},

@@ -106,6 +106,7 @@ var emptyTabs = map[string]struct{ title, text string }{
 
 // firstJobCurl returns a call of the API that works as it is, except for the key.
 func firstJobCurl(v *ui.View) string {
-	return "curl " + v.Origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + v.Key() + "\" \\\n  -H \"Content-Type: application/json\" \\\n" +
+	return "curl " + v.Origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + v.Key() +
+		"\" \\\n  -H \"Content-Type: application/json\" \\\n" +
 		`  -d '{"method": "post", "url": "https://example.com/hook", "schedule_in": [30, "seconds"], "body": {"hello": "world"}}'`
 }

@@ -34,7 +34,8 @@ var LogEvents = []ui.Choice{
 
 // logSpans are the periods up to now that the filter offers.
 var logSpans = []ui.Choice{
-	{Value: "", Label: "Any time"}, {Value: "15m", Label: "Last 15 minutes"}, {Value: "1h", Label: "Last hour"}, {Value: "24h", Label: "Last day"}, {Value: "168h", Label: "Last week"},
+	{Value: "", Label: "Any time"}, {Value: "15m", Label: "Last 15 minutes"}, {Value: "1h", Label: "Last hour"},
+	{Value: "24h", Label: "Last day"}, {Value: "168h", Label: "Last week"},
 }
 
 // LogLine is a log in one line.

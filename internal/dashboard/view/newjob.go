@@ -168,7 +168,8 @@ func keyboard(field *job.Field) templ.Attributes {
 	return nil
 }
 
-var whenExamples = []string{"now", "in 30 minutes", "tomorrow at 9:00", "every 5 minutes", "every weekday at 9:00", "every monday at 8:30", "every month on the 1st at 6:00"}
+var whenExamples = []string{"now", "in 30 minutes", "tomorrow at 9:00", "every 5 minutes", "every weekday at 9:00", "every monday at 8:30",
+	"every month on the 1st at 6:00"}
 
 func bodyAttributes(f *NewJob) templ.Attributes {
 	if f.value("body_kind") == "text" {

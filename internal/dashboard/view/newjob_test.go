@@ -24,7 +24,8 @@ func TestNewJob_EveryFieldWithALabelHasAnInput(t *testing.T) {
 
 func TestChoices_BeginWithTheDefaultOfAnOptionalField(t *testing.T) {
 	optional := &job.Field{Name: "catch_up", Form: job.Form{Choices: []string{"one", "all"}}}
-	if got := choices(optional); len(got) != 3 || got[0] != (ui.Choice{Label: "default"}) || got[2] != (ui.Choice{Value: "all", Label: "all"}) {
+	if got := choices(optional); len(got) != 3 || got[0] != (ui.Choice{Label: "default"}) ||
+		got[2] != (ui.Choice{Value: "all", Label: "all"}) {
 		t.Errorf("choices are %v", got)
 	}
 	if got := choices(job.FieldNamed("method")); len(got) != 5 || got[0] != (ui.Choice{Value: "get", Label: "GET"}) {

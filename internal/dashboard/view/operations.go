@@ -130,13 +130,16 @@ var operationActions = []ui.Choice{
 }
 
 var operationStates = []ui.Choice{
-	{Value: "", Label: "Any state"}, {Value: "scheduled", Label: "Scheduled or retrying"}, {Value: "available", Label: "Scheduled"}, {Value: "executing", Label: "Running"},
-	{Value: "retryable", Label: "Retrying"}, {Value: "completed", Label: "Completed"}, {Value: "discarded", Label: "Failed"}, {Value: "cancelled", Label: "Cancelled"},
+	{Value: "", Label: "Any state"}, {Value: "scheduled", Label: "Scheduled or retrying"}, {Value: "available", Label: "Scheduled"},
+	{Value: "executing", Label: "Running"},
+	{Value: "retryable", Label: "Retrying"}, {Value: "completed", Label: "Completed"}, {Value: "discarded", Label: "Failed"},
+	{Value: "cancelled", Label: "Cancelled"},
 }
 
 // input returns an input of the form; pointer is that of its value in the request.
 func (d *NewOperation) input(name, label, pointer, hint string) ui.Input {
-	return ui.Input{Name: name, Label: label, Hint: hint, Value: d.Values.Get(name), Error: cmp.Or(d.Problems[name], ProblemAt(d.Err, pointer))}
+	return ui.Input{Name: name, Label: label, Hint: hint, Value: d.Values.Get(name),
+		Error: cmp.Or(d.Problems[name], ProblemAt(d.Err, pointer))}
 }
 
 // filter returns the input of a filter.
@@ -226,9 +229,11 @@ type skipped struct {
 }
 
 var skipWords = map[job.Skip]string{
-	job.SkipFinal: "already final", job.SkipUnfinished: "not final yet", job.SkipStarted: "already started", job.SkipRetrying: "waiting for a retry",
-	job.SkipHasRerun: "run again before", job.SkipInvalid: "not valid with the new values", job.SkipOverLimit: "over a limit of the account",
-	job.SkipRemoved: "deleted", job.SkipFailed: "can't be changed",
+	job.SkipFinal: "already final", job.SkipUnfinished: "not final yet", job.SkipStarted: "already started",
+	job.SkipRetrying: "waiting for a retry",
+	job.SkipHasRerun: "run again before", job.SkipInvalid: "not valid with the new values",
+	job.SkipOverLimit: "over a limit of the account",
+	job.SkipRemoved:   "deleted", job.SkipFailed: "can't be changed",
 }
 
 // skips returns the reasons, the most frequent first.

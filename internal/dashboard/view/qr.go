@@ -39,7 +39,8 @@ func NewQRCode(text string) (*QRCode, error) {
 				continue
 			}
 			n := strconv.Itoa(x - from)
-			path.WriteString("M" + strconv.Itoa(from-bounds.Min.X+quietZone) + " " + strconv.Itoa(y-bounds.Min.Y+quietZone) + "h" + n + "v1h-" + n + "z")
+			path.WriteString("M" + strconv.Itoa(from-bounds.Min.X+quietZone) + " " + strconv.Itoa(y-bounds.Min.Y+quietZone) + "h" + n +
+				"v1h-" + n + "z")
 		}
 	}
 	return &QRCode{Path: path.String(), Side: bounds.Dx() + 2*quietZone}, nil

@@ -47,7 +47,8 @@ func tracks(r *ui.Ribbon, failing []job.FailingSchedule, href func(format string
 		for _, n := range counts[tracksShown-1:] {
 			rest += n
 		}
-		all = append(all[:tracksShown-1], ui.Track{Since: all[tracksShown-1].Since, Label: ui.Plural(rest, "more schedule", "more schedules"), Href: href("/schedules?health=failing")})
+		all = append(all[:tracksShown-1], ui.Track{Since: all[tracksShown-1].Since,
+			Label: ui.Plural(rest, "more schedule", "more schedules"), Href: href("/schedules?health=failing")})
 	}
 	return all
 }

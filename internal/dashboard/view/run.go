@@ -12,7 +12,8 @@ import (
 
 // partNames are the names of the parts of an exchange, which are also their classes.
 var partNames = [...]string{
-	job.DNSPhase: "dns", job.ConnectPhase: "connect", job.TLSPhase: "tls", job.SendPhase: "send", job.WaitPhase: "wait", job.ReadPhase: "read",
+	job.DNSPhase: "dns", job.ConnectPhase: "connect", job.TLSPhase: "tls", job.SendPhase: "send", job.WaitPhase: "wait",
+	job.ReadPhase: "read",
 }
 
 // segment is a part of an attempt in its bar.
@@ -118,7 +119,8 @@ func (d *Job) lane() *lane {
 		end := d.endOf(a)
 		tone, _, text := (&AttemptRow{Attempt: *a, Ended: d.Job.State.Final()}).result()
 		x := min(l.share(a.StartedAt), 1-leastBar)
-		l.bars = append(l.bars, laneBar{ui.Percentage(x), ui.Percentage(max(l.share(end)-x, leastBar)), tone, "Attempt " + strconv.Itoa(a.Number) + ": " + text})
+		l.bars = append(l.bars, laneBar{ui.Percentage(x), ui.Percentage(max(l.share(end)-x, leastBar)), tone,
+			"Attempt " + strconv.Itoa(a.Number) + ": " + text})
 		l.waits = append(l.waits, [2]string{l.at(from), l.at(a.StartedAt)})
 		from = end
 	}

@@ -11,8 +11,10 @@ import (
 // retried returns a job whose first attempt timed out and whose second succeeded.
 func retried() *Job {
 	d := detail(job.Completed,
-		logAt(1, job.EventRequest, request), logAt(5, job.EventError, `{"kind":"timeout","message":"no answer within 4 s","duration_ms":4000,"timings":[40,60,0,0.1,3899.9,0],"attempt":1,"retry_at":"2026-03-01T12:00:11.000000Z"}`),
-		logAt(11, job.EventRequest, request), logAt(12, job.EventResponse, `{"status":200,"headers":{},"body":"","duration_ms":1000,"timings":[0,0,0,0,900,100],"truncated":false}`),
+		logAt(1, job.EventRequest, request), logAt(5, job.EventError,
+			`{"kind":"timeout","message":"no answer within 4 s","duration_ms":4000,"timings":[40,60,0,0.1,3899.9,0],"attempt":1,"retry_at":"2026-03-01T12:00:11.000000Z"}`),
+		logAt(11, job.EventRequest, request), logAt(12, job.EventResponse,
+			`{"status":200,"headers":{},"body":"","duration_ms":1000,"timings":[0,0,0,0,900,100],"truncated":false}`),
 	)
 	d.Job.CompletedAt = noon.Add(12 * time.Second)
 	return d
@@ -42,7 +44,8 @@ func TestRun_PartsToTheScaleOfTheLongestAttempt(t *testing.T) {
 func TestRun_LaneAndLatenessToScale(t *testing.T) {
 	d := retried()
 	l := d.lane()
-	if l == nil || len(l.bars) != 2 || l.bars[0].x != "0%" || l.bars[0].tone != "bad" || l.bars[1].tone != "good" || l.bars[1].x != "90.91%" || l.waits[1] != [2]string{"36.36%", "90.91%"} {
+	if l == nil || len(l.bars) != 2 || l.bars[0].x != "0%" || l.bars[0].tone != "bad" || l.bars[1].tone != "good" ||
+		l.bars[1].x != "90.91%" || l.waits[1] != [2]string{"36.36%", "90.91%"} {
 		t.Fatalf("the lane is %+v", l)
 	}
 	if got, want := l.summary(), "2 attempts in 11.00 s: Attempt 1: timeout; Attempt 2: 200."; got != want {

@@ -27,13 +27,15 @@ type WorkflowRun struct {
 }
 
 var runChoices = []ui.Choice{
-	{Value: "", Label: "Any state"}, {Value: "started", Label: "Running"}, {Value: "waiting", Label: "Waiting"}, {Value: "succeeded", Label: "Succeeded"},
+	{Value: "", Label: "Any state"}, {Value: "started", Label: "Running"}, {Value: "waiting", Label: "Waiting"},
+	{Value: "succeeded", Label: "Succeeded"},
 	{Value: "failed", Label: "Failed"}, {Value: "cancelled", Label: "Cancelled"},
 }
 
 var runLooks = map[workflow.State]stepLook{
-	workflow.Started: {"busy", "play", "Running"}, workflow.Waiting: {"calm", "clock", "Waiting"}, workflow.Succeeded: {"good", "check", "Succeeded"},
-	workflow.Failed: {"bad", "cross", "Failed"}, workflow.Cancelled: {"calm", "minus", "Cancelled"},
+	workflow.Started: {"busy", "play", "Running"}, workflow.Waiting: {"calm", "clock", "Waiting"},
+	workflow.Succeeded: {"good", "check", "Succeeded"},
+	workflow.Failed:    {"bad", "cross", "Failed"}, workflow.Cancelled: {"calm", "minus", "Cancelled"},
 }
 
 func (list *WorkflowRuns) filtered() bool { return list.State != "" || list.Label != "" }

@@ -74,7 +74,8 @@ func (d *Schedule) durations() ui.Plot {
 	if len(runs) > 1 {
 		from = ui.Plural(len(runs)-1, "run before", "runs before")
 	}
-	return ui.Plot{ID: "took", Title: "Duration", From: from, To: to, Series: []ui.Series{{Name: "duration", Values: took}}, Summary: summarize(took, "took %s to %s in their last attempt")}
+	return ui.Plot{ID: "took", Title: "Duration", From: from, To: to, Series: []ui.Series{{Name: "duration", Values: took}},
+		Summary: summarize(took, "took %s to %s in their last attempt")}
 }
 
 func toMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

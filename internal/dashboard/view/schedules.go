@@ -106,7 +106,8 @@ func deleteQuestion(s *job.Schedule) string {
 // key.
 func firstScheduleCurl(v *ui.View) string {
 	return fmt.Sprintf("curl %s/api/jobs \\\n  -H \"Authorization: Bearer %s\" \\\n  -H \"Content-Type: application/json\" \\\n"+
-		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`, v.Origin, v.Key())
+		`  -d '{"url": "https://example.com/report", "cron": "0 9 * * 1-5", "timezone": "Europe/Berlin", "name": "Morning report"}'`,
+		v.Origin, v.Key())
 }
 
 // newSchedule is the address of the form for a job, filled in for one that recurs.

@@ -99,7 +99,9 @@ func (d *Secrets) hostProblem() string { return d.Form.at("secret", "#/hosts") }
 
 // settingsTabs are the pages of an account's settings.
 func settingsTabs(current string) []ui.Tab {
-	tabs := []ui.Tab{{Label: "Account", Href: "/settings"}, {Label: "People", Href: "/settings/members"}, {Label: "Usage", Href: "/settings/usage"}, {Label: "Secrets", Href: "/secrets"}, {Label: "Limits", Href: "/limits"}, {Label: "Alerts", Href: "/alerts"}, {Label: "Audit log", Href: "/settings/audit"}}
+	tabs := []ui.Tab{{Label: "Account", Href: "/settings"}, {Label: "People", Href: "/settings/members"},
+		{Label: "Usage", Href: "/settings/usage"}, {Label: "Secrets", Href: "/secrets"}, {Label: "Limits", Href: "/limits"},
+		{Label: "Alerts", Href: "/alerts"}, {Label: "Audit log", Href: "/settings/audit"}}
 	for i := range tabs {
 		tabs[i].Current = tabs[i].Href == current
 	}

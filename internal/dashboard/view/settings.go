@@ -47,7 +47,8 @@ func (d *Settings) sessionsEnd() string {
 	if d.SessionMaxAge <= unused {
 		return "Where you are signed in. A session ends " + ui.Period(d.SessionMaxAge) + " after its start."
 	}
-	return "Where you are signed in. A session ends 14 days after its last use, and " + ui.Period(d.SessionMaxAge) + " after its start at the latest."
+	return "Where you are signed in. A session ends 14 days after its last use, and " + ui.Period(d.SessionMaxAge) +
+		" after its start at the latest."
 }
 
 // Key is an API key without its secret.

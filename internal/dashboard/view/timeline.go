@@ -109,7 +109,8 @@ func (d *Job) failedDeliveries() []moment {
 		case job.EventSkipped:
 			m.tone, m.icon, m.title, m.text, tries = "calm", "warning", "Runs were skipped", SkippedText(log), ""
 		case job.EventEnded:
-			m.tone, m.icon, m.title, tries = "calm", "minus", "The schedule has ended: "+rawjson.Text(rawjson.Get(log.Payload, "reason")), ""
+			m.tone, m.icon, m.title, tries = "calm", "minus", "The schedule has ended: "+rawjson.Text(rawjson.Get(log.Payload, "reason")),
+				""
 		case job.EventOrphaned:
 			m.tone, m.icon, m.title, m.text, tries = "calm", "minus", "Orphaned", "It was cancelled, because "+orphanedText(log)+".", ""
 		default:

@@ -58,7 +58,8 @@ const (
 type stepLook struct{ tone, icon, label string }
 
 var stepLooks = [...]stepLook{
-	stepCompleted: {"good", "check", "Completed"}, stepRunning: {"busy", "play", "Running"}, stepRetrying: {"bad", "clock", "Waiting for a retry"}, stepSleeping: {"calm", "clock", "Sleeping"},
+	stepCompleted: {"good", "check", "Completed"}, stepRunning: {"busy", "play", "Running"},
+	stepRetrying: {"bad", "clock", "Waiting for a retry"}, stepSleeping: {"calm", "clock", "Sleeping"},
 	stepWaiting: {"calm", "clock", "Waiting"}, stepCopied: {"calm", "copy", "Copied"}, stepEnded: {"calm", "minus", "Not completed"},
 	stepUnknown: {"calm", "info", "Not read"},
 }
@@ -101,7 +102,8 @@ func NewWaterfall(r *workflow.Run, records []*workflow.Step, now time.Time) *Wat
 			before, message = laterOf(before, s.DueAt, s.CreatedAt), s.Message
 		}
 	}
-	if r.State.Live() && !w.Cut && !slices.ContainsFunc(rows, func(row *WaterfallRow) bool { return row.State > stepCompleted && row.State <= stepWaiting }) {
+	if r.State.Live() && !w.Cut && !slices.ContainsFunc(rows,
+		func(row *WaterfallRow) bool { return row.State > stepCompleted && row.State <= stepWaiting }) {
 		w.Next, w.Since = message, before
 	}
 	w.Found = len(rows)
@@ -230,7 +232,8 @@ func (w *Waterfall) bar(row *WaterfallRow) (x, width string) {
 
 // summary says what the bars mean.
 func (w *Waterfall) summary() string {
-	return "The bars show when each step began and ended, from the start of the run to " + ui.Millis(w.End.Sub(w.Start)) + " after it. Waits and sleeps have a lighter tone."
+	return "The bars show when each step began and ended, from the start of the run to " + ui.Millis(w.End.Sub(w.Start)) +
+		" after it. Waits and sleeps have a lighter tone."
 }
 
 // rest says what of the run is not shown; "" if that is nothing.
@@ -238,7 +241,8 @@ func (w *Waterfall) rest(rows int) string {
 	more := w.Found - len(w.Rows)
 	switch {
 	case w.Cut:
-		return "This page reads the first " + ui.Count(int64(w.Records)) + " of the run's " + ui.Count(int64(rows)) + " records, and shows the first " + ui.Plural(len(w.Rows), "step", "steps") + " of them."
+		return "This page reads the first " + ui.Count(int64(w.Records)) + " of the run's " + ui.Count(int64(rows)) +
+			" records, and shows the first " + ui.Plural(len(w.Rows), "step", "steps") + " of them."
 	case more > 0:
 		return ui.Plural(more, "further step is", "further steps are") + " not shown."
 	}

@@ -15,9 +15,12 @@ func TestWaterfall_ShowsTheStepUnderWay(t *testing.T) {
 	began := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return began.Add(time.Duration(seconds) * time.Second) }
 	first := &workflow.Step{Message: uuid.New(), CreatedAt: began, DueAt: began}
-	done := &workflow.Step{Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "one", Message: uuid.New(), CreatedAt: at(2), DueAt: at(2)}
-	sleep := &workflow.Step{Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "nap", Type: "SleepFor", Message: uuid.New(), CreatedAt: at(2), DueAt: at(60)}
-	wait := &workflow.Step{Kind: workflow.Wait, Number: 1, Concurrent: 1, Name: "wait", Message: uuid.New(), CreatedAt: at(2), DueAt: at(60)}
+	done := &workflow.Step{Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "one", Message: uuid.New(), CreatedAt: at(2),
+		DueAt: at(2)}
+	sleep := &workflow.Step{Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "nap", Type: "SleepFor", Message: uuid.New(),
+		CreatedAt: at(2), DueAt: at(60)}
+	wait := &workflow.Step{Kind: workflow.Wait, Number: 1, Concurrent: 1, Name: "wait", Message: uuid.New(), CreatedAt: at(2),
+		DueAt: at(60)}
 	for name, test := range map[string]struct {
 		state workflow.State
 		steps []*workflow.Step
@@ -49,7 +52,8 @@ func TestWaterfall_ShowsTheStepUnderWay(t *testing.T) {
 			t.Errorf("%s: a step is shown that has not begun", name)
 		}
 		w.Begin(&job.Job{ID: w.Next, State: job.Executing})
-		if last := w.Rows[len(w.Rows)-1]; len(w.Rows) != rows+1 || last.State != stepRunning || !last.Start.Equal(test.since) || last.Job != w.Next || last.Number != rows+1 {
+		if last := w.Rows[len(w.Rows)-1]; len(w.Rows) != rows+1 || last.State != stepRunning || !last.Start.Equal(test.since) ||
+			last.Job != w.Next || last.Number != rows+1 {
 			t.Errorf("%s: %+v", name, w.Rows)
 		}
 	}

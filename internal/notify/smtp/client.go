@@ -56,7 +56,8 @@ func New(c Config) (*Client, error) {
 	policy := gomail.TLSOpportunistic
 	if s.Password != "" {
 		policy = gomail.TLSMandatory // the password must not be sent in the clear
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User), gomail.WithPassword(s.Password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(s.User),
+			gomail.WithPassword(s.Password))
 	}
 	client := &Client{from: c.From, log: c.Log, host: s.Host, slots: make(chan struct{}, maxConnections)}
 	if s.TLS {
@@ -172,7 +173,8 @@ func ended(ctx context.Context, late string) *job.Failure {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &job.Failure{Kind: job.KindTimeout, Message: late}
 	}
-	return &job.Failure{Kind: job.KindInterrupted, Message: "the service stopped before the mail server had taken the e-mail; it will be sent again"}
+	return &job.Failure{Kind: job.KindInterrupted,
+		Message: "the service stopped before the mail server had taken the e-mail; it will be sent again"}
 }
 
 // failure explains why an e-mail was not taken. Accounts see it, so it has neither the

@@ -97,7 +97,8 @@ func newClient(t *testing.T, address net.Addr, roots *x509.CertPool) *Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Config{Server: &Server{Host: host, Port: number, TLS: roots != nil}, RootCAs: roots, From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}, Log: slog.New(slog.DiscardHandler)})
+	c, err := New(Config{Server: &Server{Host: host, Port: number, TLS: roots != nil}, RootCAs: roots,
+		From: &mail.Address{Name: "Punctual", Address: "alerts@example.com"}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func newClient(t *testing.T, address net.Addr, roots *x509.CertPool) *Client {
 
 func TestClient_SendsOneLetter(t *testing.T) {
 	s := &mailServer{}
-	outcome := s.start(t).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "[nightly] failed: Bericht über Nacht", Text: "job: 7\nresponse: 日本"})
+	outcome := s.start(t).Send(t.Context(), "ops@example.com", "msg_1",
+		notify.Letter{Subject: "[nightly] failed: Bericht über Nacht", Text: "job: 7\nresponse: 日本"})
 	if outcome.Failure != nil || outcome.Response == nil || outcome.Response.Status != 250 {
 		t.Fatalf("the outcome is %+v", outcome)
 	}
@@ -122,7 +124,8 @@ func TestClient_SendsOneLetter(t *testing.T) {
 		t.Errorf("the subject is %q, %v", subject, err)
 	}
 	for name, want := range map[string]string{
-		"From": `"Punctual" <alerts@example.com>`, "To": "<ops@example.com>", "Message-Id": "<msg_1@example.com>", "Auto-Submitted": "auto-generated",
+		"From": `"Punctual" <alerts@example.com>`, "To": "<ops@example.com>", "Message-Id": "<msg_1@example.com>",
+		"Auto-Submitted": "auto-generated",
 	} {
 		if got := message.Header.Get(name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -133,7 +136,8 @@ func TestClient_SendsOneLetter(t *testing.T) {
 // TestClient_LettersAddNoHeadersAndNoRecipients sends texts that would end a header,
 // the headers, or the e-mail, if they were sent as they are.
 func TestClient_LettersAddNoHeadersAndNoRecipients(t *testing.T) {
-	for _, text := range []string{"x\r\nBcc: victim@example.com", "x\nBcc: victim@example.com\n\nhi", "x\r\n.\r\nMAIL FROM:<a@example.com>\r\n", "\r\n\r\nBcc: victim@example.com"} {
+	for _, text := range []string{"x\r\nBcc: victim@example.com", "x\nBcc: victim@example.com\n\nhi",
+		"x\r\n.\r\nMAIL FROM:<a@example.com>\r\n", "\r\n\r\nBcc: victim@example.com"} {
 		s := &mailServer{}
 		c := s.start(t)
 		_ = c.Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: text, Text: text}) // sent or refused
@@ -150,9 +154,11 @@ func TestClient_LettersAddNoHeadersAndNoRecipients(t *testing.T) {
 		if len(s.letters) > 1 || len(s.to) > 1 {
 			t.Errorf("%q: %d e-mails came, to %q", text, len(s.letters), s.to)
 		}
-		for _, to := range []string{"ops@example.com\r\nRCPT TO:<victim@example.com>", "ops@example.com>, <victim@example.com", "a@example.com, b@example.com"} {
+		for _, to := range []string{"ops@example.com\r\nRCPT TO:<victim@example.com>", "ops@example.com>, <victim@example.com",
+			"a@example.com, b@example.com"} {
 			s.to = nil
-			if outcome := c.Send(t.Context(), to, "msg_2", notify.Letter{Subject: "s", Text: "t"}); outcome.Failure == nil || len(s.to) > 0 {
+			if outcome := c.Send(t.Context(), to, "msg_2", notify.Letter{Subject: "s", Text: "t"}); outcome.Failure == nil ||
+				len(s.to) > 0 {
 				t.Errorf("an e-mail to %q was sent to %q", to, s.to)
 			}
 		}
@@ -160,9 +166,11 @@ func TestClient_LettersAddNoHeadersAndNoRecipients(t *testing.T) {
 }
 
 func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
-	s := &mailServer{refusal: &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 7, 1}, Message: "relay1.internal.example says " + strings.Repeat("no ", 400)}}
+	s := &mailServer{refusal: &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 7, 1},
+		Message: "relay1.internal.example says " + strings.Repeat("no ", 400)}}
 	outcome := s.start(t).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || f.Unsent || f.Message != "the mail server did not take the e-mail: it refused it with the status 550" {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindProtocol || f.Unsent ||
+		f.Message != "the mail server did not take the e-mail: it refused it with the status 550" {
 		t.Errorf("the outcome is %+v", outcome)
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +181,8 @@ func TestClient_ReportsWhyALetterWasNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcome = newClient(t, l.Addr(), nil).Send(t.Context(), "ops@example.com", "msg_1", notify.Letter{Subject: "s", Text: "t"})
-	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect || !f.Unsent || f.Message != "the mail server did not take the e-mail: it could not be reached" {
+	if f := outcome.Failure; f == nil || f.Kind != job.KindConnect || !f.Unsent ||
+		f.Message != "the mail server did not take the e-mail: it could not be reached" {
 		t.Errorf("nobody listens, and the outcome is %+v", outcome)
 	}
 }

@@ -22,8 +22,10 @@ func TestParseURL(t *testing.T) {
 
 func TestParseURL_RefusesWithoutRepeatingThePassword(t *testing.T) {
 	for _, text := range []string{
-		"", "mail.example.com", "http://mail.example.com", "smtp://", "smtp:mail.example.com", "smtp://:25", "smtp://h:0", "smtp://h:65536", "smtp://h:x",
-		"smtp://h/path", "smtp://h?tls=1", "smtp://h#x", "smtp://user@h", "smtp://:hunter2@h", "smtp://user:hunter2@h/path", "smtp://user:hunter2%zz@h", "smtp://user:hun ter2@h:99999",
+		"", "mail.example.com", "http://mail.example.com", "smtp://", "smtp:mail.example.com", "smtp://:25", "smtp://h:0", "smtp://h:65536",
+		"smtp://h:x",
+		"smtp://h/path", "smtp://h?tls=1", "smtp://h#x", "smtp://user@h", "smtp://:hunter2@h", "smtp://user:hunter2@h/path",
+		"smtp://user:hunter2%zz@h", "smtp://user:hun ter2@h:99999",
 	} {
 		if got, err := ParseURL(text); err == nil || strings.Contains(err.Error(), "ter2") {
 			t.Errorf("%q gives %+v, %v", text, got, err)

@@ -66,7 +66,8 @@ func generate(t *testing.T) []byte {
 		}
 		file.WriteString("\n")
 	}
-	fmt.Fprintf(&file, ")\n\n// methods are the methods that can fail.\nvar methods = map[string]bool{\n%s}\n%s", strings.Join(names, ""), s.body.String())
+	fmt.Fprintf(&file, ")\n\n// methods are the methods that can fail.\nvar methods = map[string]bool{\n%s}\n%s", strings.Join(names, ""),
+		s.body.String())
 	text, err := format.Source([]byte(file.String()))
 	if err != nil {
 		t.Fatalf("formatting the generated file: %v\n%s", err, file.String())

@@ -33,7 +33,8 @@ func (s *Store) AlertTrack(ctx context.Context, account int64, late []store.Queu
 		k.setOwners()
 		changes := decide(&k.m)
 		more = len(k.m.Events) == store.MaxTracked || changes != nil && len(k.m.States) >= store.MaxTracked
-		queries := []query{{sql: `DELETE FROM alert_outcomes o USING ` + listOf(`bigint`) + ` WHERE o.account = i.account AND o.seq = i.key`, args: []any{account, k.seqs}}}
+		queries := []query{{sql: `DELETE FROM alert_outcomes o USING ` + listOf(`bigint`) +
+			` WHERE o.account = i.account AND o.seq = i.key`, args: []any{account, k.seqs}}}
 		if changes != nil {
 			queries = append(queries, applyAlerts(t, account, changes)...)
 		}
@@ -99,14 +100,16 @@ func (k *tracking) reads() []query {
 				FROM alert_states a WHERE account = (SELECT $1::bigint) AND wake_at <= $2 ORDER BY wake_at LIMIT $3`,
 			args: []any{k.account, k.m.Now.UnixMicro(), store.MaxTracked, uuid.Nil}, row: k.addState,
 		},
-		{sql: columns + `, false FROM ` + listOf(`uuid`) + ` JOIN alert_states a ON a.account = i.account AND a.schedule = i.key`, args: []any{k.account, schedules}, row: k.addState},
+		{sql: columns + `, false FROM ` + listOf(`uuid`) + ` JOIN alert_states a ON a.account = i.account AND a.schedule = i.key`,
+			args: []any{k.account, schedules}, row: k.addState},
 	}
 	if len(k.late) > 0 {
 		queries = append(queries, query{
 			sql: `SELECT u.i FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS u (due, number, i)
 				JOIN runs r ON r.due = u.due AND r.kind = 0 AND r.number = u.number AND r.account = (SELECT $3::bigint) WHERE r.node = 0`,
 			args: []any{
-				column(k.late, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }), column(k.late, func(r *store.QueueKey) int64 { return r.Number }), k.account,
+				column(k.late, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }),
+				column(k.late, func(r *store.QueueKey) int64 { return r.Number }), k.account,
 			},
 			row: marks(k.m.Late),
 		})
@@ -146,7 +149,8 @@ func withdraw(account int64, messages []store.AlertMessage) []query {
 				WHERE d.account = (SELECT $1::bigint) AND d.job = u.job AND d.message = u.message
 					AND r.due = d.due AND r.kind = 1 AND r.number = d.number AND r.account = d.account RETURNING r.number)
 			DELETE FROM deliveries d USING r WHERE d.account = (SELECT $1::bigint) AND d.number = r.number`,
-		args: []any{account, column(messages, func(m *store.AlertMessage) int64 { return m.Job }), column(messages, func(m *store.AlertMessage) string { return text(m.ID) })},
+		args: []any{account, column(messages, func(m *store.AlertMessage) int64 { return m.Job }),
+			column(messages, func(m *store.AlertMessage) string { return text(m.ID) })},
 	}
 	return []query{q, q}
 }
@@ -162,8 +166,10 @@ func insertOutcomes(outcomes []*store.AlertOutcome) []query {
 			SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::smallint[], $5::bigint[], $6::text[], $7::text[])`,
 		args: []any{
 			column(outcomes, func(o *row) int64 { return (*o).Owner.Number }), column(outcomes, func(o *row) int64 { return (*o).Job }),
-			column(outcomes, func(o *row) uuid.UUID { return (*o).Schedule }), column(outcomes, func(o *row) int16 { return int16((*o).Kind) }),
-			column(outcomes, func(o *row) int64 { return (*o).At.UnixMicro() }), column(outcomes, func(o *row) string { return text((*o).Tags) }),
+			column(outcomes, func(o *row) uuid.UUID { return (*o).Schedule }),
+			column(outcomes, func(o *row) int16 { return int16((*o).Kind) }),
+			column(outcomes, func(o *row) int64 { return (*o).At.UnixMicro() }),
+			column(outcomes, func(o *row) string { return text((*o).Tags) }),
 			column(outcomes, func(o *row) *string { return jsonText((*o).Detail) }),
 		},
 	}}

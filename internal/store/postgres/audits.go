@@ -27,7 +27,8 @@ func (s *Store) AuditInsert(ctx context.Context, a *identity.AuditEntry) error {
 					SET count = audits.count + excluded.count, last_at = greatest(audits.last_at, excluded.last_at),
 						address = excluded.address, detail = excluded.detail)
 				DELETE FROM audits d WHERE d.account = (SELECT $1::bigint) AND d.class = $2 AND d.seq <= (SELECT n.last - $9 FROM n)`,
-			args: []any{a.Account, class, a.ID, orNull(text(a.Slot)), text(a.Event), text(a.ActorKind), text(a.ActorName), text(a.Address), int64(bound),
+			args: []any{a.Account, class, a.ID, orNull(text(a.Slot)), text(a.Event), text(a.ActorKind), text(a.ActorName), text(a.Address),
+				int64(bound),
 				text(a.Detail), a.Count, a.InsertedAt.UnixMicro(), a.LastAt.UnixMicro()},
 		})
 	})

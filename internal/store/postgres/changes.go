@@ -44,7 +44,8 @@ func (c *change) lockItem(of string, args []any) query {
 
 func (c *change) readItem(rows pgx.Rows) error {
 	c.item, c.held = &store.QueueKey{Account: c.owner.Number}, &store.ClaimInfo{}
-	return rows.Scan(timeOf{&c.item.Due}, &c.item.Number, &c.item.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt}, idOf{&c.log})
+	return rows.Scan(timeOf{&c.item.Due}, &c.item.Number, &c.item.Lane, &c.held.Attempt, &c.held.Node, timeOf{&c.held.StartAt},
+		idOf{&c.log})
 }
 
 // lockJob reads a job as stored, after its queue item was locked.
@@ -100,7 +101,8 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 // collect adds changes that were decided, and what they mean for the claim.
 func (c *change) collect(t *tx, w *writes, changes *store.Changes) {
 	if changes.RollbackClaim && c.snapshot.Claim != nil {
-		w.rollbackClaims = append(w.rollbackClaims, prepared{c.item.Account, c.item.Number, c.snapshot.Claim.Attempt, c.log, c.snapshot.Claim.StartAt})
+		w.rollbackClaims = append(w.rollbackClaims,
+			prepared{c.item.Account, c.item.Number, c.snapshot.Claim.Attempt, c.log, c.snapshot.Claim.StartAt})
 	}
 	if changes.Job != nil && c.item != nil {
 		w.ended = append(w.ended, *c.item)
@@ -230,7 +232,8 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 func (w *writes) queries(t *tx) []query {
 	var all []query
 	for _, some := range [][]query{
-		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), w.endRuns(), removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
+		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), w.endRuns(),
+		removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
 		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), enterLines(t, w.lines), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
@@ -280,7 +283,8 @@ func deleteItems(refs []store.QueueKey) []query {
 // refColumns splits keys into columns: due, kind, number, account.
 func refColumns(refs []store.QueueKey) []any {
 	return []any{
-		column(refs, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }), column(refs, func(r *store.QueueKey) int16 { return int16(r.Kind) }),
+		column(refs, func(r *store.QueueKey) int64 { return r.Due.UnixMicro() }),
+		column(refs, func(r *store.QueueKey) int16 { return int16(r.Kind) }),
 		column(refs, func(r *store.QueueKey) int64 { return r.Number }), column(refs, func(r *store.QueueKey) int64 { return r.Account }),
 	}
 }
@@ -307,9 +311,12 @@ func updateJobs(t *tx, jobs []*job.Job) []query {
 		},
 		args: []any{
 			column(jobs, func(j *row) int64 { return (*j).Owner.Number }), column(jobs, func(j *row) int64 { return (*j).Number }),
-			column(jobs, func(j *row) int16 { return int16((*j).State) }), column(jobs, func(j *row) int64 { return (*j).DueAt.UnixMicro() }),
-			column(jobs, func(j *row) *int64 { return micros((*j).AttemptedAt) }), column(jobs, func(j *row) *int64 { return micros((*j).CompletedAt) }),
-			column(jobs, func(j *row) *int64 { return micros((*j).CancelledAt) }), column(jobs, func(j *row) *int64 { return micros((*j).DiscardedAt) }),
+			column(jobs, func(j *row) int16 { return int16((*j).State) }),
+			column(jobs, func(j *row) int64 { return (*j).DueAt.UnixMicro() }),
+			column(jobs, func(j *row) *int64 { return micros((*j).AttemptedAt) }),
+			column(jobs, func(j *row) *int64 { return micros((*j).CompletedAt) }),
+			column(jobs, func(j *row) *int64 { return micros((*j).CancelledAt) }),
+			column(jobs, func(j *row) *int64 { return micros((*j).DiscardedAt) }),
 		},
 	}}
 }
@@ -336,7 +343,8 @@ func updateDefinitions(t *tx, c *store.Changes) []query {
 		queries = append(queries, query{
 			sql: `UPDATE schedules SET first_due = $3, name = $4, description = $5, args = $6, tags = $7, revision = $8, document = $9 WHERE account = (SELECT $1::bigint) AND id = $2`,
 			args: []any{
-				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description), jsonText(job.JoinArgs(s.Args, &s.Hidden)), job.StoredTags(s.Args), s.Revision, text(s.Document),
+				s.Owner.Number, s.ID, s.FirstDue.UnixMicro(), optional(s.Name), optional(s.Description),
+				jsonText(job.JoinArgs(s.Args, &s.Hidden)), job.StoredTags(s.Args), s.Revision, text(s.Document),
 			},
 		})
 	}

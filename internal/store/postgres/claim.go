@@ -109,7 +109,8 @@ func (s *Store) claimItems(node int64, claims []store.Claim, deadline time.Time,
 		open AS (
 			SELECT DISTINCT ON (due, kind, number, account) l.* FROM (
 				SELECT c.* FROM c JOIN runs r ON r.due = c.due AND r.kind = c.kind AND r.number = c.number AND r.account = c.account
-				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND (c.kind <> 0 OR r.revision = c.revision) AND ` + serverNow + ` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
+				WHERE r.node = 0 AND r.attempt = c.attempt - 1 AND (c.kind <> 0 OR r.revision = c.revision) AND ` + serverNow +
+			` < $13 AND EXISTS (SELECT FROM nodes WHERE number = $12)
 				` + lock + `) l
 			ORDER BY due, kind, number, account, i),
 		claimed AS (
@@ -121,8 +122,10 @@ func (s *Store) claimItems(node int64, claims []store.Claim, deadline time.Time,
 			SELECT account, log, job, event, inserted_at, payload, packed, size FROM claimed WHERE log IS NOT NULL)
 		SELECT i FROM claimed`,
 		args: append(claimColumns(claims),
-			column(claims, func(c *row) int64 { return c.StartAt.UnixMicro() }), column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
-			column(claims, func(c *row) int64 { return log(c).Job }), column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
+			column(claims, func(c *row) int64 { return c.StartAt.UnixMicro() }),
+			column(claims, func(c *row) pgtype.UUID { return id(log(c).ID) }),
+			column(claims, func(c *row) int64 { return log(c).Job }),
+			column(claims, func(c *row) int16 { return eventNumber(log(c).Event) }),
 			column(claims, func(c *row) int64 { return log(c).InsertedAt.UnixMicro() }), payloads.plain,
 			node, deadline.UnixMicro(), column(claims, func(c *row) int64 { return c.Revision }), payloads.packed, payloads.sizes),
 		row: marks(got),
@@ -149,7 +152,8 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 			row: func(rows pgx.Rows) error {
 				var ref store.QueueKey
 				var p prepared
-				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log}, timeOf{&p.startAt})
+				err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &p.attempt, idOf{&p.log},
+					timeOf{&p.startAt})
 				t.foreign = append(t.foreign, ref)
 				if ref.Kind == store.KindJob {
 					p.account, p.number = ref.Account, ref.Number

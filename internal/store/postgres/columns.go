@@ -167,13 +167,14 @@ func (s *Store) learnOwners(ctx context.Context, numbers []int64) error {
 		return nil
 	}
 	found := map[int64]uuid.UUID{}
-	err := s.read(ctx, query{sql: `SELECT number, id FROM accounts WHERE number = ANY($1)`, args: []any{missing}, row: func(rows pgx.Rows) error {
-		var number int64
-		var account uuid.UUID
-		err := rows.Scan(&number, idOf{&account})
-		found[number] = account
-		return err
-	}})
+	err := s.read(ctx, query{sql: `SELECT number, id FROM accounts WHERE number = ANY($1)`, args: []any{missing},
+		row: func(rows pgx.Rows) error {
+			var number int64
+			var account uuid.UUID
+			err := rows.Scan(&number, idOf{&account})
+			found[number] = account
+			return err
+		}})
 	if err != nil {
 		return fmt.Errorf("reading accounts: %w", err)
 	}

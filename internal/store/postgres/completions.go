@@ -22,7 +22,8 @@ func scanCompletion(rows pgx.Rows) (*job.Completion, error) {
 	c := &job.Completion{}
 	var token []byte
 	var within, heartbeat int64
-	err := rows.Scan(&token, &c.Owner.Number, &c.Job, &c.Attempt, timeOf{&c.StartedAt}, &within, &heartbeat, &c.Epoch, &c.State, timeOf{&c.Deadline},
+	err := rows.Scan(&token, &c.Owner.Number, &c.Job, &c.Attempt, timeOf{&c.StartedAt}, &within, &heartbeat, &c.Epoch, &c.State,
+		timeOf{&c.Deadline},
 		timeOf{&c.HeardAt}, &c.Reported, jsonOf{&c.Early}, jsonOf{&c.Progress}, idOf{&c.Request}, idOf{&c.Response})
 	copy(c.Token[:], token)
 	c.Within, c.Heartbeat = time.Duration(within)*time.Microsecond, time.Duration(heartbeat)*time.Microsecond
@@ -75,11 +76,15 @@ func insertCompletions(completions []*job.Completion) []query {
 		sql: `INSERT INTO completions (token, account, job, attempt, started_at, within, heartbeat, epoch, state, heard_at, request)
 			SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::integer[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::smallint[], $10::bigint[], $11::uuid[])`,
 		args: []any{
-			column(completions, func(c *row) []byte { return (*c).Token[:] }), column(completions, func(c *row) int64 { return (*c).Owner.Number }),
+			column(completions, func(c *row) []byte { return (*c).Token[:] }),
+			column(completions, func(c *row) int64 { return (*c).Owner.Number }),
 			column(completions, func(c *row) int64 { return (*c).Job }), column(completions, func(c *row) int { return (*c).Attempt }),
-			column(completions, func(c *row) int64 { return (*c).StartedAt.UnixMicro() }), column(completions, func(c *row) int64 { return (*c).Within.Microseconds() }),
-			column(completions, func(c *row) int64 { return (*c).Heartbeat.Microseconds() }), column(completions, func(c *row) int64 { return (*c).Epoch }),
-			column(completions, func(c *row) int16 { return int16((*c).State) }), column(completions, func(c *row) int64 { return (*c).HeardAt.UnixMicro() }),
+			column(completions, func(c *row) int64 { return (*c).StartedAt.UnixMicro() }),
+			column(completions, func(c *row) int64 { return (*c).Within.Microseconds() }),
+			column(completions, func(c *row) int64 { return (*c).Heartbeat.Microseconds() }),
+			column(completions, func(c *row) int64 { return (*c).Epoch }),
+			column(completions, func(c *row) int16 { return int16((*c).State) }),
+			column(completions, func(c *row) int64 { return (*c).HeardAt.UnixMicro() }),
 			column(completions, func(c *row) uuid.UUID { return (*c).Request }),
 		},
 	}}
@@ -98,10 +103,14 @@ func updateCompletions(completions []*job.Completion) []query {
 				AS u (token, started_at, state, deadline, heard_at, reported, early, progress, response)
 			WHERE c.token = u.token`,
 		args: []any{
-			column(completions, func(c *row) []byte { return (*c).Token[:] }), column(completions, func(c *row) int64 { return (*c).StartedAt.UnixMicro() }),
-			column(completions, func(c *row) int16 { return int16((*c).State) }), column(completions, func(c *row) *int64 { return micros((*c).Deadline) }),
-			column(completions, func(c *row) int64 { return (*c).HeardAt.UnixMicro() }), column(completions, func(c *row) []byte { return (*c).Reported }),
-			column(completions, func(c *row) *string { return jsonText((*c).Early) }), column(completions, func(c *row) *string { return jsonText((*c).Progress) }),
+			column(completions, func(c *row) []byte { return (*c).Token[:] }),
+			column(completions, func(c *row) int64 { return (*c).StartedAt.UnixMicro() }),
+			column(completions, func(c *row) int16 { return int16((*c).State) }),
+			column(completions, func(c *row) *int64 { return micros((*c).Deadline) }),
+			column(completions, func(c *row) int64 { return (*c).HeardAt.UnixMicro() }),
+			column(completions, func(c *row) []byte { return (*c).Reported }),
+			column(completions, func(c *row) *string { return jsonText((*c).Early) }),
+			column(completions, func(c *row) *string { return jsonText((*c).Progress) }),
 			column(completions, func(c *row) pgtype.UUID { return id((*c).Response) }),
 		},
 	}}
@@ -140,7 +149,8 @@ func insertAwaiting(items []awaiting) []query {
 				AS u (due, kind, number, account, lane, attempt, begin_at, log, revision)`,
 		args: append(refColumns(column(items, func(a *row) store.QueueKey { return a.QueueKey })),
 			column(items, func(a *row) int64 { return int64(a.Lane) }), column(items, func(a *row) int { return a.completion.Attempt }),
-			column(items, func(a *row) int64 { return a.completion.StartedAt.UnixMicro() }), column(items, func(a *row) uuid.UUID { return a.completion.Request }),
+			column(items, func(a *row) int64 { return a.completion.StartedAt.UnixMicro() }),
+			column(items, func(a *row) uuid.UUID { return a.completion.Request }),
 			column(items, func(a *row) int64 { return a.Revision }), store.AwaitingNode),
 	}}
 }
@@ -172,13 +182,15 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	payload := func(log uuid.UUID, to *rawjson.Value) query {
 		var stored packedText
 		return query{
-			sql: `SELECT l.payload, l.packed, l.size FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2`, args: []any{c.Owner.Number, id(log)},
-			row: func(rows pgx.Rows) error { return rows.Scan(&stored.plain, &stored.packed, sizeOf{&stored, to}) },
+			sql:  `SELECT l.payload, l.packed, l.size FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2`,
+			args: []any{c.Owner.Number, id(log)},
+			row:  func(rows pgx.Rows) error { return rows.Scan(&stored.plain, &stored.packed, sizeOf{&stored, to}) },
 		}
 	}
 	err = s.readAs(ctx, pages,
 		query{
-			sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem + ` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, args: args,
+			sql: `SELECT ` + jobColumns + `, ` + runColumns + ` FROM jobs j ` + joinItem +
+				` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, args: args,
 			row: func(rows pgx.Rows) error {
 				var r jobRow
 				err := rows.Scan(r.targets()...)
@@ -250,7 +262,8 @@ func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed 
 	return s.write(ctx, func(t *tx) error {
 		known := false
 		err := t.commit(query{
-			sql: `UPDATE completions SET sealed = $1 WHERE token = $2 AND state < 2 RETURNING 1`, args: []any{sealed, token[:]}, row: found(&known),
+			sql: `UPDATE completions SET sealed = $1 WHERE token = $2 AND state < 2 RETURNING 1`, args: []any{sealed, token[:]},
+			row: found(&known),
 		})
 		if err == nil && !known {
 			err = fault.NoSuch("completion")

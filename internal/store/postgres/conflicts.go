@@ -36,7 +36,8 @@ type keyState struct {
 // resolve decides about the jobs whose keys are held, once those that have free
 // keys are stored.
 func (c *creation) resolve(t *tx, open []int) (*resolving, error) {
-	r := &resolving{creation: c, states: map[heldKey]*keyState{}, items: map[int64]*store.QueueKey{}, claims: map[int64]*store.ClaimInfo{}, open: map[int]bool{}}
+	r := &resolving{creation: c, states: map[heldKey]*keyState{}, items: map[int64]*store.QueueKey{}, claims: map[int64]*store.ClaimInfo{},
+		open: map[int]bool{}}
 	for _, i := range open {
 		r.open[i] = true
 	}
@@ -88,7 +89,8 @@ func (r *resolving) lock(t *tx) error {
 		args: args,
 		row: func(rows pgx.Rows) error {
 			item, claim := &store.QueueKey{}, &store.ClaimInfo{}
-			err := rows.Scan(timeOf{&item.Due}, &item.Number, &item.Account, &item.Lane, &claim.Attempt, &claim.Node, timeOf{&claim.StartAt})
+			err := rows.Scan(timeOf{&item.Due}, &item.Number, &item.Account, &item.Lane, &claim.Attempt, &claim.Node,
+				timeOf{&claim.StartAt})
 			r.items[item.Number], r.claims[item.Number] = item, claim
 			return err
 		},
@@ -262,14 +264,16 @@ func (r *resolving) queries(t *tx) []query {
 			}
 		}
 		if s.moved {
-			w.jobs, w.followers, w.lines = append(w.jobs, s.Follower), append(w.followers, s.Follower), append(w.lines, linesOf(s.Follower)...)
+			w.jobs, w.followers, w.lines = append(w.jobs, s.Follower), append(w.followers, s.Follower),
+				append(w.lines, linesOf(s.Follower)...)
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
 		if s.added {
 			if s.Follower.Revision > 1 { // changed in the same call
 				after = append(after, query{
-					sql: `UPDATE jobs SET revision = $3 WHERE account = (SELECT $1::bigint) AND id = $2`, args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
+					sql:  `UPDATE jobs SET revision = $3 WHERE account = (SELECT $1::bigint) AND id = $2`,
+					args: []any{s.Follower.Owner.Number, s.Follower.ID, s.Follower.Revision},
 				})
 			}
 			added, numbered = append(added, store.NewJob{Job: s.Follower, Lane: s.followerLane}), append(numbered, s.followers)
@@ -322,7 +326,8 @@ func freeKeys(unended []*job.Job) []query {
 			WHERE j.account = u.account AND j.number = u.number
 			AND EXISTS (SELECT FROM jobs f WHERE f.account = j.account AND f.follows = j.number AND f.state <= 2 OFFSET 0)`,
 		args: []any{
-			column(unended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(unended, func(j **job.Job) int64 { return (*j).Number }),
+			column(unended, func(j **job.Job) int64 { return (*j).Owner.Number }),
+			column(unended, func(j **job.Job) int64 { return (*j).Number }),
 		},
 	}}
 }
@@ -342,7 +347,8 @@ func releaseFollowers(t *tx, ended []*job.Job) []query {
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt, revision, held_due) SELECT due, 0, number, account, lane, 0, revision, due FROM w)
 			SELECT due, number, account, lane, revision FROM w`,
 		args: []any{
-			column(ended, func(j **job.Job) int64 { return (*j).Owner.Number }), column(ended, func(j **job.Job) int64 { return (*j).Number }),
+			column(ended, func(j **job.Job) int64 { return (*j).Owner.Number }),
+			column(ended, func(j **job.Job) int64 { return (*j).Number }),
 			t.store.Now().UnixMicro(),
 		},
 		row: func(rows pgx.Rows) error {

@@ -105,7 +105,8 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string, wait
 	var version int
 	var process uint32
 	err = atOnce(ctx, func(ctx context.Context) error {
-		return conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&version, &process)
+		return conn.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, pg_backend_pid()`,
+			pgx.QueryExecModeExec).Scan(&version, &process)
 	})
 	if err != nil {
 		return false, fmt.Errorf("reading the version of the database: %w", err)

@@ -50,8 +50,10 @@ func TestConnect_TellsOnceWhyItWaits(t *testing.T) {
 
 func TestConfigure_ShowsNoPartOfAPassword(t *testing.T) {
 	for _, url := range []string{
-		"postgres://user:hid@hunter/hid%hunter@localhost/x", "postgres://user:hid%hunter@localhost/x", "postgres://user:hid:hunter@hunter:hunter/x",
-		"postgres://user:hid hunter@localhost/x", "postgres://user:hid?hunter=%hunter@localhost/x", "postgres://us%er:hunter@localhost/x", "postgres://user:hunter#@localhost:hunter/x",
+		"postgres://user:hid@hunter/hid%hunter@localhost/x", "postgres://user:hid%hunter@localhost/x",
+		"postgres://user:hid:hunter@hunter:hunter/x",
+		"postgres://user:hid hunter@localhost/x", "postgres://user:hid?hunter=%hunter@localhost/x", "postgres://us%er:hunter@localhost/x",
+		"postgres://user:hunter#@localhost:hunter/x",
 		"postgres://user:pw@localhost/x?connect_timeout=hunter", "postgres://user:hunter@localhost/x?sslmode=odd",
 	} {
 		_, err := configure(url)
@@ -65,7 +67,8 @@ func TestConfigure_ShowsNoPartOfAPassword(t *testing.T) {
 func TestConnect_SaysWhyTheServerRefuses(t *testing.T) {
 	for code, c := range map[string]struct{ message, advice string }{
 		"3D000": {`database "x" does not exist`, "create the database, or correct its name in the URL"},
-		"28P01": {`password authentication failed for user "user"`, "check the user and the password in the URL; characters such as @, / and % must be percent-encoded"},
+		"28P01": {`password authentication failed for user "user"`,
+			"check the user and the password in the URL; characters such as @, / and % must be percent-encoded"},
 		"28000": {`role "user" does not exist`, "check the user in the URL, and that the server's pg_hba.conf permits it from here"},
 		"42501": {`permission denied for database "x"`, "grant the user CONNECT on the database"},
 		"55000": {`database "x" is not currently accepting connections`, "check its URL, and the server's log"},
@@ -149,7 +152,8 @@ func openSession(conn net.Conn) {
 			return
 		}
 		if queries == 0 { // SHOW transaction_read_only
-			server.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("transaction_read_only"), DataTypeOID: 25, DataTypeSize: -1}}})
+			server.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("transaction_read_only"),
+				DataTypeOID: 25, DataTypeSize: -1}}})
 			server.Send(&pgproto3.DataRow{Values: [][]byte{[]byte("off")}})
 			server.Send(&pgproto3.CommandComplete{CommandTag: []byte("SHOW")})
 			server.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})

@@ -24,17 +24,26 @@ func copySchedules(schedules []*job.Schedule) []query {
 				AS u (account, id, key, name, description, inserted_at, disabled_at, first_due, epoch, args, state, previous, hops, tags, revision, runs, ended, since, document, failures, failing_since, failure)
 			ON CONFLICT (account, id) DO NOTHING`,
 		args: []any{
-			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
-			column(schedules, func(s *row) *string { return optional((*s).Key) }), column(schedules, func(s *row) *string { return optional((*s).Name) }),
+			column(schedules, func(s *row) int64 { return (*s).Owner.Number }),
+			column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
+			column(schedules, func(s *row) *string { return optional((*s).Key) }),
+			column(schedules, func(s *row) *string { return optional((*s).Name) }),
 			column(schedules, func(s *row) *string { return optional((*s).Description) }),
-			column(schedules, func(s *row) int64 { return (*s).InsertedAt.UnixMicro() }), column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
-			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
-			column(schedules, func(s *row) *string { return jsonText(job.JoinArgs((*s).Args, &(*s).Hidden)) }), column(schedules, func(s *row) *string { return jsonText((*s).State) }),
-			column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }), column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
+			column(schedules, func(s *row) int64 { return (*s).InsertedAt.UnixMicro() }),
+			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
+			column(schedules, func(s *row) int64 { return (*s).FirstDue.UnixMicro() }),
+			column(schedules, func(s *row) int64 { return (*s).Epoch }),
+			column(schedules, func(s *row) *string { return jsonText(job.JoinArgs((*s).Args, &(*s).Hidden)) }),
+			column(schedules, func(s *row) *string { return jsonText((*s).State) }),
+			column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }),
+			column(schedules, func(s *row) int16 { return int16((*s).Hops) }),
 			tags, column(schedules, func(s *row) int64 { return (*s).Revision }),
-			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
-			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) string { return text((*s).Document) }),
-			column(schedules, func(s *row) int64 { return (*s).Failures }), column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }),
+			column(schedules, func(s *row) int64 { return (*s).Runs }),
+			column(schedules, func(s *row) string { return string((*s).Ended) }),
+			column(schedules, func(s *row) *int64 { return micros((*s).Since) }),
+			column(schedules, func(s *row) string { return text((*s).Document) }),
+			column(schedules, func(s *row) int64 { return (*s).Failures }),
+			column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }),
 			column(schedules, func(s *row) string { return text((*s).Failure) }),
 		},
 	}}
@@ -75,15 +84,21 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 		args: []any{
 			column(jobs, func(j *row) int64 { return j.Owner.Number }), column(jobs, func(j *row) int64 { return j.Number }),
 			column(jobs, func(j *row) uuid.UUID { return j.ID }), column(jobs, func(j *row) int16 { return int16(j.State) }),
-			column(jobs, func(j *row) pgtype.UUID { return id(j.ScheduleID) }), column(jobs, func(j *row) *string { return optional(j.Key) }),
-			column(jobs, func(j *row) int64 { return j.InsertedAt.UnixMicro() }), column(jobs, func(j *row) int64 { return j.ScheduledAt.UnixMicro() }),
-			column(jobs, func(j *row) int64 { return j.DueAt.UnixMicro() }), column(jobs, func(j *row) *int64 { return micros(j.AttemptedAt) }),
-			column(jobs, func(j *row) *int64 { return micros(j.CompletedAt) }), column(jobs, func(j *row) *int64 { return micros(j.CancelledAt) }),
-			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }), column(jobs, func(j *row) *string { return optional(j.Name) }),
+			column(jobs, func(j *row) pgtype.UUID { return id(j.ScheduleID) }),
+			column(jobs, func(j *row) *string { return optional(j.Key) }),
+			column(jobs, func(j *row) int64 { return j.InsertedAt.UnixMicro() }),
+			column(jobs, func(j *row) int64 { return j.ScheduledAt.UnixMicro() }),
+			column(jobs, func(j *row) int64 { return j.DueAt.UnixMicro() }),
+			column(jobs, func(j *row) *int64 { return micros(j.AttemptedAt) }),
+			column(jobs, func(j *row) *int64 { return micros(j.CompletedAt) }),
+			column(jobs, func(j *row) *int64 { return micros(j.CancelledAt) }),
+			column(jobs, func(j *row) *int64 { return micros(j.DiscardedAt) }),
+			column(jobs, func(j *row) *string { return optional(j.Name) }),
 			column(jobs, func(j *row) *string { return optional(j.Description) }), args.plain,
 			column(jobs, func(j *row) int16 { return int16(j.Hops) }), hosts, tags,
 			column(jobs, func(j *row) *int64 { return numberOrNull(j.Follows) }), column(jobs, func(j *row) int64 { return int64(j.Lane) }),
-			column(jobs, func(j *row) *int64 { return micros(j.HeldUntil) }), column(jobs, func(j *row) *int64 { return micros(j.RememberedUntil) }),
+			column(jobs, func(j *row) *int64 { return micros(j.HeldUntil) }),
+			column(jobs, func(j *row) *int64 { return micros(j.RememberedUntil) }),
 			column(jobs, func(j *row) int64 { return j.Revision }), column(jobs, func(j *row) *int64 { return numberOrNull(j.RerunOf) }),
 			column(jobs, func(j *row) int64 { return j.Runs }), column(jobs, func(j *row) int64 { return j.Skipped }),
 			column(jobs, func(j *row) []byte { return j.Trace }), args.packed, args.sizes,
@@ -123,7 +138,8 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 	var items []queued
 	for i, d := range deliveries {
 		if !d.Waits {
-			ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number, Lane: uint32(lanes[i])}
+			ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: d.Number}, Due: d.DueAt, Account: d.Owner.Number,
+				Lane: uint32(lanes[i])}
 			items = append(items, queued{ref, d.Attempt})
 		}
 	}
@@ -133,12 +149,17 @@ func copyDeliveries(deliveries []*store.PendingDelivery) []query {
 				$10::integer[], $11::bigint[], $12::bigint[], $13::text[], $14::text[])
 			ON CONFLICT (account, number) DO NOTHING`,
 		args: []any{
-			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }), column(deliveries, func(d *row) int64 { return (*d).Number }),
-			column(deliveries, func(d *row) string { return text((*d).MessageID) }), column(deliveries, func(d *row) int64 { return (*d).Job }),
-			column(deliveries, func(d *row) int { return (*d).JobAttempt }), column(deliveries, func(d *row) int16 { return int16((*d).Channel) }),
-			lanes, column(deliveries, func(d *row) string { return text((*d).URL) }), column(deliveries, func(d *row) string { return text((*d).Event) }),
+			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }),
+			column(deliveries, func(d *row) int64 { return (*d).Number }),
+			column(deliveries, func(d *row) string { return text((*d).MessageID) }),
+			column(deliveries, func(d *row) int64 { return (*d).Job }),
+			column(deliveries, func(d *row) int { return (*d).JobAttempt }),
+			column(deliveries, func(d *row) int16 { return int16((*d).Channel) }),
+			lanes, column(deliveries, func(d *row) string { return text((*d).URL) }),
+			column(deliveries, func(d *row) string { return text((*d).Event) }),
 			column(deliveries, func(d *row) int { return (*d).Attempt }), column(deliveries, dueUnlessWaiting),
-			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
+			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }),
+			column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
 			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }),
 		},
 	}}, copyItems(items)...)

@@ -42,7 +42,8 @@ func (s *Store) CopyBegin(ctx context.Context, source string) (mark string, err 
 			return fault.New(fault.Invalid, "it is not empty, or holds an unfinished copy of other records; give an empty database to copy to")
 		}
 		mark = ""
-		return t.commit(query{sql: `INSERT INTO transfers (source, mark, started_at) VALUES ($1, '', $2)`, args: []any{source, t.now.UnixMicro()}})
+		return t.commit(query{sql: `INSERT INTO transfers (source, mark, started_at) VALUES ($1, '', $2)`,
+			args: []any{source, t.now.UnixMicro()}})
 	})
 	return mark, err
 }
@@ -69,7 +70,8 @@ func (s *Store) CopyWrite(ctx context.Context, source, mark string, copied *stor
 // CopyEnd implements store.Copyable. No copied job has a number above lastJob.
 func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error {
 	return s.write(ctx, func(t *tx) error {
-		if err := underWay(t, `UPDATE transfers SET mark = NULL WHERE source = $1 AND mark IS NOT NULL RETURNING source`, source); err != nil {
+		if err := underWay(t, `UPDATE transfers SET mark = NULL WHERE source = $1 AND mark IS NOT NULL RETURNING source`,
+			source); err != nil {
 			return err
 		}
 		return t.commit(
@@ -108,8 +110,9 @@ func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error)
 // QueueClaimed implements store.Copyable.
 func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
 	err = s.read(ctx, query{
-		sql: `SELECT count(*) FILTER (WHERE node <> $1), count(*) FILTER (WHERE node = $1) FROM runs WHERE node > 0`, args: []any{store.AwaitingNode},
-		row: func(rows pgx.Rows) error { return rows.Scan(&claimed, &awaiting) },
+		sql:  `SELECT count(*) FILTER (WHERE node <> $1), count(*) FILTER (WHERE node = $1) FROM runs WHERE node > 0`,
+		args: []any{store.AwaitingNode},
+		row:  func(rows pgx.Rows) error { return rows.Scan(&claimed, &awaiting) },
 	})
 	return claimed, awaiting, err
 }
@@ -125,7 +128,8 @@ func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
 // LogPage implements store.Copyable.
 func (s *Store) LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error) {
 	var logs []*job.Log
-	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $2 ORDER BY l.id LIMIT $3`,
+	err := s.read(ctx, logsOf(owner, `SELECT `+logColumns+
+		` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $2 ORDER BY l.id LIMIT $3`,
 		[]any{owner.Number, after, limit}, &logs))
 	return logs, err
 }
@@ -142,7 +146,8 @@ func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) ([]*st
 		row: func(rows pgx.Rows) error {
 			d := &store.PendingDelivery{}
 			deliveries = append(deliveries, d)
-			return rows.Scan(&d.Number, &d.MessageID, &d.Owner.Number, idOf{&d.Owner.ID}, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event,
+			return rows.Scan(&d.Number, &d.MessageID, &d.Owner.Number, idOf{&d.Owner.ID}, &d.Job, &d.JobAttempt, &d.Channel, &d.URL,
+				&d.Event,
 				&d.Attempt, &d.Waits, timeOf{&d.DueAt}, jsonOf{&d.Body}, partsOf{&d.Parts})
 		},
 	})

@@ -37,7 +37,8 @@ func (s *Store) JobInsertBatch(ctx context.Context, jobs []store.NewJob, accept 
 
 // insertTogether stores jobs in one transaction. If it is bounded, it reads at most
 // store.MaxHeld of jobs that exist.
-func (s *Store) insertTogether(ctx context.Context, jobs []store.NewJob, bounded bool, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+func (s *Store) insertTogether(ctx context.Context, jobs []store.NewJob, bounded bool,
+	accept func([]store.Inserted) error) ([]store.Inserted, error) {
 	var results []store.Inserted
 	err := s.write(ctx, func(t *tx) error {
 		c := newCreation(jobs)
@@ -243,7 +244,8 @@ const fromHolders = ` FROM unnest($1::bigint[], $2::text[], $3::smallint[], $5::
 
 func (c *creation) holdersOf(t *tx, keys []heldKey, lookups []int16) []any {
 	return []any{
-		column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups, t.now.UnixMicro(),
+		column(keys, func(k *heldKey) int64 { return k.account }), column(keys, func(k *heldKey) string { return text(k.key) }), lookups,
+		t.now.UnixMicro(),
 		column(keys, func(k *heldKey) bool { return c.full[*k] }),
 	}
 }

@@ -82,7 +82,8 @@ func TestScheduleChange_WritesNoScheduleThatStaysTheSame(t *testing.T) {
 	}
 	now, key := o.Now(), "a"
 	n := store.NewJob{Job: &job.Job{
-		ID: job.NewID(now), Owner: a.Owner, InsertedAt: now, ScheduledAt: now, DueAt: now, State: job.Available, Args: rawjson.Value(`{"url":"https://example.com/"}`),
+		ID: job.NewID(now), Owner: a.Owner, InsertedAt: now, ScheduledAt: now, DueAt: now, State: job.Available,
+		Args: rawjson.Value(`{"url":"https://example.com/"}`),
 	}}
 	asSchedule(&n, key)
 	if _, err := o.JobInsertMany(t.Context(), []store.NewJob{n}); err != nil {
@@ -110,7 +111,8 @@ func TestScheduleChange_WritesNoScheduleThatStaysTheSame(t *testing.T) {
 		t.Error("a schedule was written that stayed the same")
 	}
 	for name, f := range map[string]func(*job.Schedule){
-		"runs": func(s *job.Schedule) { s.Runs++ }, "state": func(s *job.Schedule) { s.State = rawjson.Value(`{"a":1}`) }, "disabled": func(s *job.Schedule) { s.DisabledAt = o.Now() },
+		"runs": func(s *job.Schedule) { s.Runs++ }, "state": func(s *job.Schedule) { s.State = rawjson.Value(`{"a":1}`) },
+		"disabled": func(s *job.Schedule) { s.DisabledAt = o.Now() },
 	} {
 		before = version()
 		if change(f); version() == before {

@@ -32,7 +32,8 @@ func (s *Store) JobHolding(ctx context.Context, owner job.Owner, key string) (*j
 // ScheduleHolding implements store.Definitions.
 func (s *Store) ScheduleHolding(ctx context.Context, owner job.Owner, key string) (*job.Schedule, error) {
 	var found *job.Schedule
-	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.key = $2`,
+	err := s.readAs(ctx, pages, schedulesOf(owner,
+		`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.key = $2`,
 		[]any{owner.Number, text(key)}, func(read *job.Schedule) { found = read }))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("schedule")
@@ -53,7 +54,8 @@ func (s *Store) RunUnfinished(ctx context.Context, owner job.Owner, schedule uui
 }
 
 // RunsEnded implements store.Definitions.
-func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error) {
+func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID,
+	look int) (latest *job.Job, states []job.State, err error) {
 	var jobs []*job.Job
 	err = s.readAs(ctx, pages, query{
 		sql:  `SELECT j.state FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.schedule_id = $2 AND j.state >= 4 ORDER BY j.number DESC LIMIT $3`,
@@ -65,7 +67,8 @@ func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UU
 			return err
 		},
 	}, s.jobsOf(owner, `SELECT `+jobColumns+`, `+noRun+` FROM jobs j
-		WHERE j.account = (SELECT $1::bigint) AND j.schedule_id = $2 AND j.state >= 4 ORDER BY j.number DESC LIMIT 1`, []any{owner.Number, schedule}, &jobs))
+		WHERE j.account = (SELECT $1::bigint) AND j.schedule_id = $2 AND j.state >= 4 ORDER BY j.number DESC LIMIT 1`,
+		[]any{owner.Number, schedule}, &jobs))
 	if err == nil && len(jobs) > 0 {
 		latest = jobs[0]
 	}
@@ -76,7 +79,8 @@ func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UU
 func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, limit int) (*job.Trail, error) {
 	trail := &job.Trail{}
 	count := func(sql string, to *int) query {
-		return query{sql: sql, args: []any{owner.Number, number, job.MaxTrailCount}, row: func(rows pgx.Rows) error { return rows.Scan(to) }}
+		return query{sql: sql, args: []any{owner.Number, number, job.MaxTrailCount},
+			row: func(rows pgx.Rows) error { return rows.Scan(to) }}
 	}
 	err := s.readAs(ctx, pages, query{
 		sql: `SELECT l.event, l.inserted_at, ` + cutText(`l`, `$4`, `$5`) + ` FROM (
@@ -95,7 +99,8 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 			return err
 		},
 	}, count(`SELECT count(*) FROM (SELECT FROM deliveries WHERE account = (SELECT $1::bigint) AND job = $2 LIMIT $3) n`, &trail.Pending),
-		count(`SELECT count(*) FROM (SELECT FROM logs WHERE account = (SELECT $1::bigint) AND job = $2 AND event IN (4, 5) LIMIT $3) n`, &trail.Failed),
+		count(`SELECT count(*) FROM (SELECT FROM logs WHERE account = (SELECT $1::bigint) AND job = $2 AND event IN (4, 5) LIMIT $3) n`,
+			&trail.Failed),
 		query{
 			sql:  `SELECT number FROM jobs WHERE account = (SELECT $1::bigint) AND rerun_of = $2 ORDER BY number DESC LIMIT $3`,
 			args: []any{owner.Number, number, limit}, start: func() { trail.Reruns = nil },

@@ -52,11 +52,15 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 			SELECT due, 1, number, account, lane, 0 FROM n WHERE due IS NOT NULL)
 		SELECT i, number, lane, due IS NOT NULL FROM n ORDER BY i`,
 		args: []any{
-			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }), column(deliveries, func(d *row) string { return text((*d).MessageID) }),
+			column(deliveries, func(d *row) int64 { return (*d).Owner.Number }),
+			column(deliveries, func(d *row) string { return text((*d).MessageID) }),
 			column(deliveries, func(d *row) int64 { return (*d).Job }), column(deliveries, func(d *row) int { return (*d).JobAttempt }),
-			column(deliveries, func(d *row) int16 { return int16((*d).Channel) }), column(deliveries, func(d *row) int64 { return int64(job.Lane((*d).URL)) }),
-			column(deliveries, func(d *row) string { return text((*d).URL) }), column(deliveries, func(d *row) string { return text((*d).Event) }),
-			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }), column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
+			column(deliveries, func(d *row) int16 { return int16((*d).Channel) }),
+			column(deliveries, func(d *row) int64 { return int64(job.Lane((*d).URL)) }),
+			column(deliveries, func(d *row) string { return text((*d).URL) }),
+			column(deliveries, func(d *row) string { return text((*d).Event) }),
+			column(deliveries, func(d *row) int64 { return (*d).DueAt.UnixMicro() }),
+			column(deliveries, func(d *row) *string { return jsonText((*d).Body) }),
 			column(deliveries, func(d *row) *string { return orNull(job.FormatParts((*d).Parts)) }), later,
 		},
 		row: func(rows pgx.Rows) error {
@@ -69,7 +73,8 @@ func insertDeliveries(t *tx, deliveries []*job.Delivery) []query {
 			d := deliveries[i-1]
 			d.Number = number
 			if ready {
-				t.refs = append(t.refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: d.DueAt, Account: d.Owner.Number, Lane: lane})
+				t.refs = append(t.refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: number}, Due: d.DueAt,
+					Account: d.Owner.Number, Lane: lane})
 			}
 			return nil
 		},
@@ -142,7 +147,8 @@ func releaseNext(t *tx, released []deliveryEnd) []query {
 		queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due, 1, number, account, lane, 0 FROM n)
 		SELECT due, number, account, lane FROM n`,
 		args: []any{
-			column(released, func(e *deliveryEnd) int64 { return e.Account }), column(released, func(e *deliveryEnd) int64 { return e.job }),
+			column(released, func(e *deliveryEnd) int64 { return e.Account }),
+			column(released, func(e *deliveryEnd) int64 { return e.job }),
 			t.now.UnixMicro(),
 		},
 		row: func(rows pgx.Rows) error {

@@ -46,10 +46,11 @@ func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *st
 	var found []*job.Schedule
 	size := 0
 	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s
-		WHERE s.account = (SELECT $1::bigint) AND s.key COLLATE "C" > $2 AND `+where+` ORDER BY s.key COLLATE "C" LIMIT $3`, args, func(one *job.Schedule) {
-		if size <= job.PageBytes {
-			found, size = append(found, one), size+job.ScheduleSize(one)
-		}
-	}))
+		WHERE s.account = (SELECT $1::bigint) AND s.key COLLATE "C" > $2 AND `+where+` ORDER BY s.key COLLATE "C" LIMIT $3`, args,
+		func(one *job.Schedule) {
+			if size <= job.PageBytes {
+				found, size = append(found, one), size+job.ScheduleSize(one)
+			}
+		}))
 	return found, err
 }

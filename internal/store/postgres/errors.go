@@ -54,7 +54,8 @@ func ofConnection(err error) bool {
 	if pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.As(err, &network) || errors.As(err, new(*pgconn.ConnectError)) {
 		return true
 	}
-	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, pgconn.ErrConnClosed} {
+	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+		pgconn.ErrConnClosed} {
 		if errors.Is(err, cause) {
 			return true
 		}

@@ -45,7 +45,8 @@ func TestWrite_OwnMistakesAreUnstorable(t *testing.T) {
 		t.Errorf("a row that can't be read: %v", err)
 	}
 	// Its commit was sent along: the write has happened.
-	if err := s.write(t.Context(), func(t *tx) error { return t.commit(scan) }); fault.CodeOf(err) != fault.Unavailable || !errors.Is(err, errUnknown) {
+	if err := s.write(t.Context(), func(t *tx) error { return t.commit(scan) }); fault.CodeOf(err) != fault.Unavailable ||
+		!errors.Is(err, errUnknown) {
 		t.Errorf("a row that can't be read after a commit: %v", err)
 	}
 }

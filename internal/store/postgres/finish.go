@@ -38,7 +38,8 @@ func decidesByRecords(r store.Finish) bool {
 func (s *Store) finish(ctx context.Context, finishes []store.Finish, atOnce bool) ([]bool, error) {
 	var held []bool
 	err := s.write(ctx, func(t *tx) error {
-		f := &finishing{finishes: finishes, held: make([]bool, len(finishes)), schedules: map[scheduleKey]*job.Schedule{}, stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
+		f := &finishing{finishes: finishes, held: make([]bool, len(finishes)), schedules: map[scheduleKey]*job.Schedule{},
+			stored: map[store.ItemID]deliveryEnd{}, completions: map[int64]*job.Completion{}}
 		held = f.held
 		var first []query
 		if atOnce {
@@ -89,7 +90,8 @@ func (f *finishing) reads() []query {
 			sql: `SELECT d.account, d.number, d.job, d.channel, d.attempt FROM deliveries d JOIN unnest($1::bigint[], $2::bigint[]) AS u (account, number)
 				ON d.account = u.account AND d.number = u.number ORDER BY d.account, d.number FOR UPDATE OF d`,
 			args: []any{
-				column(refs, func(r *store.QueueKey) int64 { return r.Account }), column(refs, func(r *store.QueueKey) int64 { return r.Number }),
+				column(refs, func(r *store.QueueKey) int64 { return r.Account }),
+				column(refs, func(r *store.QueueKey) int64 { return r.Number }),
 			},
 			row: f.readDelivery,
 		})
@@ -172,7 +174,8 @@ func (f *finishing) taking(result string) query {
 			DELETE FROM limit_items i USING held h WHERE h.kind = 0 AND (h.start_by IS NOT NULL OR h.held_due IS NOT NULL) AND i.account = h.account AND i.number = h.number)
 		` + result,
 		args: append(refColumns(refs),
-			column(f.finishes, func(r *store.Finish) int64 { return r.Node }), column(f.finishes, func(r *store.Finish) int { return r.Attempt })),
+			column(f.finishes, func(r *store.Finish) int64 { return r.Node }),
+			column(f.finishes, func(r *store.Finish) int { return r.Attempt })),
 	}
 }
 

@@ -156,7 +156,8 @@ func askHost(ctx context.Context, config *pgx.ConnConfig) (timeline string, err 
 	}
 	defer func() { _ = conn.Close(ctx) }() // it was only asked
 	// A server that only looks like PostgreSQL may not know the function.
-	if err := conn.QueryRow(ctx, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`, pgx.QueryExecModeSimpleProtocol).Scan(&timeline); err != nil && code(err) == "" {
+	if err := conn.QueryRow(ctx, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`,
+		pgx.QueryExecModeSimpleProtocol).Scan(&timeline); err != nil && code(err) == "" {
 		return "", err
 	}
 	return timeline, nil

@@ -47,7 +47,8 @@ func (r *jobRow) targets() []any {
 		&j.Number, idOf{&j.ID}, &j.Owner.Number, &j.State, idOf{&j.ScheduleID}, &j.Key,
 		timeOf{&j.InsertedAt}, timeOf{&j.ScheduledAt}, timeOf{&j.DueAt},
 		timeOf{&j.AttemptedAt}, timeOf{&j.CompletedAt}, timeOf{&j.CancelledAt}, timeOf{&j.DiscardedAt},
-		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed, argsOf{&r.args, &j.Args, &j.Hidden},
+		&j.Name, &j.Description, &j.Hops, &j.Revision, &j.RerunOf, &j.Runs, &j.Skipped, &r.args.plain, &r.args.packed,
+		argsOf{&r.args, &j.Args, &j.Hidden},
 		&j.Follows, timeOf{&j.HeldUntil}, timeOf{&j.RememberedUntil}, &j.KeyRequest, &j.Trace, &j.Parent,
 		&r.held.Node, &r.held.Attempt, timeOf{&r.held.StartAt},
 	}
@@ -124,7 +125,8 @@ func (s *Store) JobChange(ctx context.Context, owner job.Owner, which job.Ref, d
 
 // jobChange is JobChange with the completion of a token in the Snapshot, unless
 // token is nil.
-func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, token *job.TokenHash, decide store.Decide) (*job.Job, error) {
+func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, token *job.TokenHash,
+	decide store.Decide) (*job.Job, error) {
 	where, arg := jobIs(which)
 	args := []any{owner.Number, arg}
 	var result *job.Job
@@ -132,7 +134,8 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 		m := &store.Snapshot{}
 		c := &change{snapshot: m, owner: owner}
 		locks := []query{
-			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args, c.readSchedule),
+			lockSchedules(`s.account = (SELECT $1::bigint) AND s.id = (SELECT j.schedule_id FROM jobs j WHERE `+where+`)`, args,
+				c.readSchedule),
 			c.lockItem(`SELECT j.due_at, j.number FROM jobs j WHERE `+where, args),
 			c.lockJob(where, args),
 		}
@@ -156,7 +159,8 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, which job.Ref, t
 // jobAfter reads a job at the end of a transaction.
 func (s *Store) jobAfter(t *tx, owner job.Owner, number int64, result **job.Job) query {
 	var jobs []*job.Job
-	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, []any{owner.Number, number}, &jobs)
+	q := s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM jobs j `+joinItem+
+		` WHERE j.account = (SELECT $1::bigint) AND j.number = $2`, []any{owner.Number, number}, &jobs)
 	read := q.row
 	q.row = func(rows pgx.Rows) error {
 		err := read(rows)
@@ -220,17 +224,23 @@ func (s *Store) newJobColumns(jobs []store.NewJob) []any {
 	hosts, tags := labels(jobs, func(n *row) rawjson.Value { return n.Job.Args })
 	return []any{
 		column(jobs, func(n *row) int64 { return n.Job.Owner.Number }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ID) }),
-		column(jobs, func(n *row) int16 { return int16(n.Job.State) }), column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
-		column(jobs, func(n *row) *string { return optional(n.Job.Key) }), column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
-		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }), column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
-		column(jobs, func(n *row) *string { return optional(n.Job.Name) }), column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
+		column(jobs, func(n *row) int16 { return int16(n.Job.State) }),
+		column(jobs, func(n *row) pgtype.UUID { return id(n.Job.ScheduleID) }),
+		column(jobs, func(n *row) *string { return optional(n.Job.Key) }),
+		column(jobs, func(n *row) int64 { return n.Job.InsertedAt.UnixMicro() }),
+		column(jobs, func(n *row) int64 { return n.Job.ScheduledAt.UnixMicro() }),
+		column(jobs, func(n *row) int64 { return n.Job.DueAt.UnixMicro() }),
+		column(jobs, func(n *row) *string { return optional(n.Job.Name) }),
+		column(jobs, func(n *row) *string { return optional(n.Job.Description) }),
 		column(jobs, func(n *row) int16 { return int16(n.Job.Hops) }), args.plain,
 		hosts, tags, column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.RerunOf) }),
 		column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Follows) }), column(jobs, func(n *row) int64 { return int64(n.Lane) }),
-		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }), column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
+		column(jobs, func(n *row) *int64 { return micros(n.Job.HeldUntil) }),
+		column(jobs, func(n *row) *int64 { return micros(n.Job.RememberedUntil) }),
 		column(jobs, func(n *row) int64 { return n.Job.Runs }), column(jobs, func(n *row) int64 { return n.Job.Skipped }),
 		column(jobs, func(n *row) []byte { return n.Job.Trace }), args.packed, args.sizes,
-		column(jobs, func(n *row) []byte { return n.Job.KeyRequest }), column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Parent) }),
+		column(jobs, func(n *row) []byte { return n.Job.KeyRequest }),
+		column(jobs, func(n *row) *int64 { return numberOrNull(n.Job.Parent) }),
 	}
 }
 
@@ -345,7 +355,8 @@ func (s *Store) insertUnlessHeld(jobs []store.NewJob, lookup func(*store.NewJob)
 }
 
 func itemOf(j *job.Job, lane uint32) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane, Revision: j.Revision}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: lane,
+		Revision: j.Revision}
 }
 
 // insertSchedules stores the schedules of jobs stored by the previous statement.
@@ -371,12 +382,17 @@ func insertSchedules(jobs []store.NewJob) []query {
 				AS u (account, id, key, name, description, inserted_at, first_due, epoch, args, job, hops, tags, document)
 			WHERE EXISTS (SELECT FROM jobs j WHERE j.account = u.account AND j.id = u.job OFFSET 0)`,
 		args: []any{
-			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }), column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
-			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }), column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),
+			column(recurring, func(n *row) int64 { return n.Schedule.Owner.Number }),
+			column(recurring, func(n *row) uuid.UUID { return n.Schedule.ID }),
+			column(recurring, func(n *row) *string { return optional(n.Schedule.Key) }),
+			column(recurring, func(n *row) *string { return optional(n.Schedule.Name) }),
 			column(recurring, func(n *row) *string { return optional(n.Schedule.Description) }),
-			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }), column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
-			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }), column(recurring, func(n *row) *string { return jsonText(job.JoinArgs(n.Schedule.Args, &n.Schedule.Hidden)) }),
-			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }), column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
+			column(recurring, func(n *row) int64 { return n.Schedule.InsertedAt.UnixMicro() }),
+			column(recurring, func(n *row) int64 { return n.Schedule.FirstDue.UnixMicro() }),
+			column(recurring, func(n *row) int64 { return n.Schedule.Epoch }),
+			column(recurring, func(n *row) *string { return jsonText(job.JoinArgs(n.Schedule.Args, &n.Schedule.Hidden)) }),
+			column(recurring, func(n *row) uuid.UUID { return n.Job.ID }),
+			column(recurring, func(n *row) int16 { return int16(n.Schedule.Hops) }),
 			tags, column(recurring, func(n *row) string { return text(n.Schedule.Document) }),
 		},
 	}}

@@ -54,7 +54,8 @@ func dueSteps(sql string, steps *[]job.DueStep, n, limit int, args ...any) query
 
 // pendingAhead reads the owner's pending jobs in place of the queue. If there are too
 // many, it returns known.
-func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64, limit, pending int, known []job.DueStep) ([]job.DueStep, error) {
+func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64, limit, pending int,
+	known []job.DueStep) ([]job.DueStep, error) {
 	var steps []job.DueStep
 	looked := 0
 	const of = `(SELECT j.number, j.due_at % $4 AS due FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state = `
@@ -68,7 +69,8 @@ func (s *Store) pendingAhead(ctx context.Context, owner job.Owner, edges []int64
 	err = s.readAs(ctx, pages, dueSteps(`SELECT b.step, count(*), false, (array_agg(b.number ORDER BY b.due, b.number))[:$5], (array_agg(b.due ORDER BY b.due, b.number))[:$5]
 		FROM (SELECT p.number, p.due, width_bucket(p.due, $2::bigint[]) AS step FROM (
 			`+of+`1 LIMIT $3) UNION ALL `+of+`2 LIMIT $3)) p) b
-		WHERE b.step BETWEEN 1 AND cardinality($2::bigint[]) - 1 GROUP BY b.step`, &steps, len(edges)-1, limit, owner.Number, edges, pending, heldMicros, limit))
+		WHERE b.step BETWEEN 1 AND cardinality($2::bigint[]) - 1 GROUP BY b.step`, &steps, len(edges)-1, limit, owner.Number, edges,
+		pending, heldMicros, limit))
 	return steps, err
 }
 

@@ -230,7 +230,8 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 		for _, at := range starts {
 			r.Starts.Return(at, t.now, r.Per)
 		}
-		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{of.Account, of.Key, r.Starts.String()}})
+		queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
+			args: []any{of.Account, of.Key, r.Starts.String()}})
 	}
 	return queries, nil
 }
@@ -440,7 +441,8 @@ func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error)
 	if err != nil {
 		return nil, err
 	}
-	items := store.InOrder(kept, others, l.rows[l.Key].Ordered, func(i *lined) limit.Place { return limit.Place{Due: i.need.Due, Number: i.need.Number} }, l.Limit)
+	items := store.InOrder(kept, others, l.rows[l.Key].Ordered,
+		func(i *lined) limit.Place { return limit.Place{Due: i.need.Due, Number: i.need.Number} }, l.Limit)
 	for i := range items {
 		places[items[i].need.Number] = i
 	}
@@ -454,7 +456,8 @@ func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error)
 			var ref store.QueueKey
 			var due time.Time
 			var needs string
-			if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&due}, &needs); err != nil {
+			if err := rows.Scan(timeOf{&ref.Due}, &ref.Kind, &ref.Number, &ref.Account, &ref.Lane, &ref.Revision, timeOf{&due},
+				&needs); err != nil {
 				return err
 			}
 			item := &items[places[ref.Number]]
@@ -511,7 +514,8 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	}
 	for key, state := range l.states {
 		if state.Starts.Changed() {
-			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{l.Account, key, state.Starts.String()}})
+			queries = append(queries, query{sql: `UPDATE limits SET starts = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
+				args: []any{l.Account, key, state.Starts.String()}})
 		}
 	}
 	return append(queries, l.end(t, plan.WakeAt)...)
@@ -529,5 +533,6 @@ func (l *line) end(t *tx, wakeAt time.Time) []query {
 			args: []any{l.Account, l.Key},
 		}}
 	}
-	return []query{{sql: `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`, args: []any{l.Account, l.Key, micros(wakeAt)}}}
+	return []query{{sql: `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,
+		args: []any{l.Account, l.Key, micros(wakeAt)}}}
 }

@@ -39,7 +39,8 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 	states, ordered := map[string]*limit.State{}, []*records.LimitRow{}
 	of := `(SELECT i.key FROM limit_items i WHERE i.account = (SELECT $1::bigint) AND i.number = $2)`
 	err = s.readAs(ctx, pages, query{
-		sql: `SELECT key, state = 1 FROM limit_items WHERE account = (SELECT $1::bigint) AND number = $2`, args: []any{owner.Number, j.Number},
+		sql:   `SELECT key, state = 1 FROM limit_items WHERE account = (SELECT $1::bigint) AND number = $2`,
+		args:  []any{owner.Number, j.Number},
 		start: func() { keys = nil },
 		row: func(rows pgx.Rows) error {
 			var key string

@@ -199,7 +199,8 @@ func (s *Store) takeCancels(ctx context.Context, passed []store.Cancelled) ([]st
 	if len(passed) > 0 {
 		queries = append([]query{{sql: `DELETE FROM cancels c USING unnest($2::bigint[], $3::bigint[]) AS u (number, revision)
 			WHERE c.node = ANY($1) AND c.number = u.number AND c.revision = u.revision`, args: []any{
-			nodes, column(passed, func(c *store.Cancelled) int64 { return c.Number }), column(passed, func(c *store.Cancelled) int64 { return c.Revision }),
+			nodes, column(passed, func(c *store.Cancelled) int64 { return c.Number }),
+			column(passed, func(c *store.Cancelled) int64 { return c.Revision }),
 		}}}, queries...)
 	}
 	err := s.runControl(ctx, queries...)

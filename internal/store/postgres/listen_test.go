@@ -20,7 +20,8 @@ func TestTakeCancels_KeepsACancelUntilItWasPassedOn(t *testing.T) {
 	const node = 7
 	s.leases[node] = awake()
 	cancels := []cancel{{node, 1, 1}, {node, 2, 4}, {node + 1, 3, 1}}
-	one, two, three := store.Cancelled{Number: 1, Revision: 1}, store.Cancelled{Number: 2, Revision: 4}, store.Cancelled{Number: 3, Revision: 1}
+	one, two, three := store.Cancelled{Number: 1, Revision: 1}, store.Cancelled{Number: 2, Revision: 4},
+		store.Cancelled{Number: 3, Revision: 1}
 	older := store.Cancelled{Number: 2, Revision: 3} // a later cancel has replaced it
 	err = s.write(t.Context(), func(x *tx) error { return x.commit(insertCancels(x, cancels)...) })
 	if err != nil {

@@ -46,7 +46,8 @@ func (c *condition) owned(owner job.Owner, inner string) string {
 // descending order, those below after if some: it is read in this order, and each key
 // is looked up.
 func (c *condition) tagged(owner job.Owner, table, key, tag string, some bool, after any) string {
-	sql := c.numbered(`(SELECT t.account, t.`+key+` FROM `+table+` t WHERE t.account = (SELECT ?::bigint) AND t.tag = ?`, owner.Number, text(tag))
+	sql := c.numbered(`(SELECT t.account, t.`+key+` FROM `+table+` t WHERE t.account = (SELECT ?::bigint) AND t.tag = ?`, owner.Number,
+		text(tag))
 	if some {
 		sql += c.numbered(` AND t.`+key+` < ?`, after)
 	}
@@ -89,15 +90,18 @@ const executes = `coalesce(r.node > 0 AND r.begin_at <= ?, false)`
 // whole rows. ORDER BY n.place must follow the clause.
 func (c *condition) bounded(owner job.Owner, inner, table, key, size string, budget int) string {
 	on := ` ON %[1]s.account = n.account AND %[1]s.` + key + ` = n.` + key
-	return c.numbered(` FROM (SELECT b.account, b.`+key+`, b.place FROM (SELECT n.account, n.`+key+`, n.place, sum(`+size+`) OVER (ORDER BY n.place) - (`+size+`) AS before
-		FROM (SELECT ?::bigint AS account, o.`+key+`, row_number() OVER () AS place`, owner.Number) + ` FROM (` + inner + `) o OFFSET 0) n JOIN ` + table + ` t` + fmt.Sprintf(on, `t`) +
+	return c.numbered(` FROM (SELECT b.account, b.`+key+`, b.place FROM (SELECT n.account, n.`+key+`, n.place, sum(`+size+
+		`) OVER (ORDER BY n.place) - (`+size+`) AS before
+		FROM (SELECT ?::bigint AS account, o.`+key+`, row_number() OVER () AS place`, owner.Number) + ` FROM (` + inner +
+		`) o OFFSET 0) n JOIN ` + table + ` t` + fmt.Sprintf(on, `t`) +
 		c.numbered(`) b WHERE b.before <= ? OFFSET 0) n JOIN `, budget) + table + ` ` + table[:1] + fmt.Sprintf(on, table[:1])
 }
 
 // boundedJobs returns the query for the jobs whose numbers inner selects, within
 // a budget of bytes.
 func (s *Store) boundedJobs(c *condition, owner job.Owner, inner string, budget int, jobs *[]*job.Job) query {
-	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `coalesce(t.size, octet_length(t.args))`, budget) + joinItem + ` ORDER BY n.place`
+	sql := `SELECT ` + jobColumns + `, ` + runColumns + c.bounded(owner, inner, `jobs`, `number`, `coalesce(t.size, octet_length(t.args))`,
+		budget) + joinItem + ` ORDER BY n.place`
 	return s.jobsOf(owner, sql, c.args, jobs)
 }
 
@@ -203,7 +207,8 @@ func (c *condition) upTo(after int64) string {
 // comparison would let the planner read all jobs of the account in the order of
 // their numbers instead, if it takes the value for frequent.
 func (c *condition) having(owner job.Owner, column, value, last string) (where, order string) {
-	where = c.numbered(`j.account = (SELECT ?::bigint)`, owner.Number) + fmt.Sprintf(` AND (j.%[1]s, j.number) <= (%[2]s, %[3]s) AND j.%[1]s >= %[2]s`, column, value, last)
+	where = c.numbered(`j.account = (SELECT ?::bigint)`, owner.Number) +
+		fmt.Sprintf(` AND (j.%[1]s, j.number) <= (%[2]s, %[3]s) AND j.%[1]s >= %[2]s`, column, value, last)
 	return where, ` ORDER BY j.` + column + ` DESC, j.number DESC`
 }
 
@@ -296,10 +301,12 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.Schedul
 	from, id := `schedules s`, `s.id`
 	for i, tag := range q.Tags {
 		if i == 0 {
-			from, id = c.tagged(owner, `schedule_tags`, `id`, tag, q.AfterID != uuid.Nil, q.AfterID)+` JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
+			from, id = c.tagged(owner, `schedule_tags`, `id`, tag, q.AfterID != uuid.Nil, q.AfterID)+
+				` JOIN schedules s ON s.account = g.account AND s.id = g.id`, `g.id`
 			continue
 		}
-		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id OFFSET 0)`, owner.Number, text(tag))
+		c.add(`EXISTS (SELECT FROM schedule_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.id = s.id OFFSET 0)`,
+			owner.Number, text(tag))
 	}
 	if q.AfterID != uuid.Nil {
 		c.add(id+` < ?`, q.AfterID)
@@ -412,7 +419,8 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 		c.add(`(n.number <> ? OR l.id `+behind+` ?)`, q.After, q.AfterID)
 	}
 	inner := `SELECT l.id FROM (` + outerSQL + `) n CROSS JOIN LATERAL (SELECT l.id FROM logs l WHERE ` + c.String() +
-		` ORDER BY l.id` + direction + c.numbered(` LIMIT ?`, q.Limit) + `) l ORDER BY n.number` + direction + `, l.id` + direction + c.numbered(` LIMIT ?`, q.Limit)
+		` ORDER BY l.id` + direction + c.numbered(` LIMIT ?`, q.Limit) + `) l ORDER BY n.number` + direction + `, l.id` + direction +
+		c.numbered(` LIMIT ?`, q.Limit)
 	err := s.readAs(ctx, pages,
 		query{
 			sql: lastSQL, args: last.args, start: func() { walk.Next = nil },

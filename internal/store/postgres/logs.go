@@ -13,7 +13,8 @@ import (
 
 // events maps numbers in the table to events. Those from rareEvent on have an
 // index of their own.
-var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed, job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion, job.EventOrphaned}
+var events = []string{1: job.EventRequest, job.EventResponse, job.EventError, job.EventCallbackFailed, job.EventWebhookFailed,
+	job.EventStateRejected, job.EventSkipped, job.EventEnded, job.EventAlertFailed, job.EventCompletion, job.EventOrphaned}
 
 const rareEvent = 3
 
@@ -51,7 +52,8 @@ func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
 		l := &job.Log{Owner: owner}
 		var event int
 		var payload packedText
-		if err := rows.Scan(idOf{&l.ID}, &l.Job, &event, timeOf{&l.InsertedAt}, &payload.plain, &payload.packed, sizeOf{&payload, &l.Payload}); err != nil {
+		if err := rows.Scan(idOf{&l.ID}, &l.Job, &event, timeOf{&l.InsertedAt}, &payload.plain, &payload.packed,
+			sizeOf{&payload, &l.Payload}); err != nil {
 			return err
 		}
 		l.Event = events[event]
@@ -63,7 +65,8 @@ func logsOf(owner job.Owner, sql string, args []any, logs *[]*job.Log) query {
 // LogGet implements store.Logs.
 func (s *Store) LogGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Log, error) {
 	var logs []*job.Log
-	err := s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2 AND l.inserted_at <= $3`,
+	err := s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+
+		` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id = $2 AND l.inserted_at <= $3`,
 		[]any{owner.Number, which, s.Now().UnixMicro()}, &logs))
 	if err != nil {
 		return nil, err

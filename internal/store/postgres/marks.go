@@ -21,7 +21,8 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 	return query{sql: sql, args: args, start: func() { *marks = nil }, row: func(rows pgx.Rows) error {
 		var m store.JobMark
 		var held store.ClaimInfo
-		err := rows.Scan(&m.Number, idOf{&m.ID}, &m.State, timeOf{&m.InsertedAt}, timeOf{&m.ScheduledAt}, timeOf{&m.DueAt}, timeOf{&m.AttemptedAt}, &m.Size,
+		err := rows.Scan(&m.Number, idOf{&m.ID}, &m.State, timeOf{&m.InsertedAt}, timeOf{&m.ScheduledAt}, timeOf{&m.DueAt},
+			timeOf{&m.AttemptedAt}, &m.Size,
 			&held.Node, &held.Attempt, timeOf{&held.StartAt})
 		if held.Node > 0 && !held.StartAt.After(now) {
 			m.State, m.AttemptedAt = job.Executing, held.StartAt
@@ -35,7 +36,8 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
-	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
+	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) +
+		` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
 	return marks, err
 }
@@ -66,7 +68,8 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 // LogMarks implements store.Marks.
 func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
 	err = s.readAs(ctx, pages, query{
-		sql:   `SELECT l.id, l.job, ` + payloadSize + ` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
+		sql: `SELECT l.id, l.job, ` + payloadSize +
+			` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
 		args:  []any{owner.Number, job.IDBound(s.Now().Add(1000)), limit},
 		start: func() { marks = nil },
 		row: func(rows pgx.Rows) error {
@@ -81,7 +84,8 @@ func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks
 
 // LogGetMany implements store.Marks.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
-	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+` JOIN logs l ON l.account = i.account AND l.id = i.key WHERE l.inserted_at <= $3`,
+	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+
+		` JOIN logs l ON l.account = i.account AND l.id = i.key WHERE l.inserted_at <= $3`,
 		[]any{owner.Number, ids, s.Now().UnixMicro()}, &logs))
 	return logs, err
 }

@@ -113,7 +113,8 @@ func migrateOnce(ctx context.Context, conn *pgx.Conn, names []string, within tim
 }
 
 func newer(version, known int) error {
-	return fmt.Errorf("the database was made by a newer punctual (tables of version %d, this one knows %d); use that version", version, known)
+	return fmt.Errorf("the database was made by a newer punctual (tables of version %d, this one knows %d); use that version", version,
+		known)
 }
 
 // schemaVersion returns how many migrations were applied; 0 if there are no tables.

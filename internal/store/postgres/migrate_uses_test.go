@@ -53,7 +53,8 @@ func TestMigrate_RegistersRunsOfSchedules(t *testing.T) {
 			exec(`INSERT INTO schedules (account, id, key, inserted_at, first_due, epoch, hops, args) VALUES ($1, gen_random_uuid(), $2, 1, 1, 0, 0, $3)`, account, string(rune('a'+number)), args)
 			exec(`INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at, hops, args, packed, size)
 				SELECT account, $2, gen_random_uuid(), $4, id, key, 1, $5, $5, 0, CASE WHEN $6 THEN '' ELSE args END, CASE WHEN $6 THEN '\x01'::bytea END, CASE WHEN $6 THEN 9 END FROM schedules WHERE account = $1 AND key = $3`, account, 100+number, string(rune('a'+number)), state, due, number%3 == 0)
-			exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision) VALUES ($3, 0, $2, $1, 0, 0, 1)`, account, 100+number, due)
+			exec(`INSERT INTO runs (due, kind, number, account, lane, attempt, revision) VALUES ($3, 0, $2, $1, 0, 0, 1)`, account,
+				100+number, due)
 		}
 	}
 	exec(`INSERT INTO header_secrets SELECT 1, n, 'a.example', 'v', 1, 1 FROM unnest('{s,other}'::text[]) n`)

@@ -30,7 +30,8 @@ const (
 func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	sent := awake()
 	err = s.runControl(ctx, query{
-		sql: `INSERT INTO nodes (started_at, beat_at, reads_packed) SELECT t, t, true FROM (SELECT ` + serverNow + ` AS t) now RETURNING number`,
+		sql: `INSERT INTO nodes (started_at, beat_at, reads_packed) SELECT t, t, true FROM (SELECT ` + serverNow +
+			` AS t) now RETURNING number`,
 		row: func(rows pgx.Rows) error { return rows.Scan(&node) },
 	})
 	if err != nil {
@@ -121,7 +122,8 @@ func (s *Store) LapseNode(ctx context.Context, node int64) error {
 // their rows. A simultaneous heartbeat either comes first or finds no row.
 func (s *Store) expireLeases(ctx context.Context) error {
 	err := s.runControl(ctx,
-		query{sql: `DELETE FROM nodes WHERE number IN (SELECT number FROM nodes WHERE beat_at < ` + serverNow + ` - $1 ORDER BY number FOR UPDATE SKIP LOCKED)`,
+		query{sql: `DELETE FROM nodes WHERE number IN (SELECT number FROM nodes WHERE beat_at < ` + serverNow +
+			` - $1 ORDER BY number FOR UPDATE SKIP LOCKED)`,
 			args: []any{silentFor.Microseconds()}},
 		query{sql: `DELETE FROM cancels c WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.number = c.node)`})
 	if err != nil {

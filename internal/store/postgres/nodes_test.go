@@ -132,7 +132,8 @@ func (c *cluster) insert(s *postgres.Store, due time.Time) *job.Job {
 }
 
 func claimOf(j *job.Job, attempt int) store.Claim {
-	return store.Claim{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Revision: j.Revision}, Attempt: attempt, StartAt: j.DueAt}
+	return store.Claim{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number,
+		Revision: j.Revision}, Attempt: attempt, StartAt: j.DueAt}
 }
 
 func (c *cluster) claim(i int, j *job.Job, attempt int) bool {
@@ -176,7 +177,8 @@ func TestJobInsertMany_StoresOneOfManyWithTheSameKey(t *testing.T) {
 				n := store.NewJob{Job: c.job(s, s.Now().Add(time.Hour))}
 				n.Job.Key = &key
 				if i%4 == 0 {
-					n.Schedule = &job.Schedule{ID: uuid.New(), Owner: c.owner, Key: &key, InsertedAt: s.Now(), FirstDue: s.Now(), Args: n.Job.Args}
+					n.Schedule = &job.Schedule{ID: uuid.New(), Owner: c.owner, Key: &key, InsertedAt: s.Now(), FirstDue: s.Now(),
+						Args: n.Job.Args}
 					n.Job.ScheduleID = n.Schedule.ID
 				}
 				got, err := s.JobInsertMany(t.Context(), []store.NewJob{n})
@@ -453,7 +455,8 @@ func TestAlertPut_NotifiesOtherNodes(t *testing.T) {
 		defer c.heard[1].mu.Unlock()
 		return c.heard[1].alerts
 	}
-	_, err := c.stores[0].AlertPut(t.Context(), &store.Alert{Owner: c.owner, Name: "a", Definition: rawjson.Value(`{"on":["failed"]}`), Match: rawjson.Value(`{}`)}, store.PutAlways)
+	_, err := c.stores[0].AlertPut(t.Context(), &store.Alert{Owner: c.owner, Name: "a", Definition: rawjson.Value(`{"on":["failed"]}`),
+		Match: rawjson.Value(`{}`)}, store.PutAlways)
 	c.ok(err)
 	c.within(10*time.Second, "the other node to hear of a new alert", func() bool { return told() == 1 })
 	c.ok(c.stores[0].AlertDelete(t.Context(), c.owner, "a"))
@@ -556,7 +559,8 @@ func TestJobInsertMany_EnforcesLimitsAcrossNodes(t *testing.T) {
 // pending returns the owner's unfinished jobs.
 func (c *cluster) pending() []*job.Job {
 	c.Helper()
-	jobs, err := c.stores[1].JobList(c.Context(), c.owner, job.Query{ListQuery: job.ListQuery{Limit: 100}, States: []job.State{job.Available}})
+	jobs, err := c.stores[1].JobList(c.Context(), c.owner,
+		job.Query{ListQuery: job.ListQuery{Limit: 100}, States: []job.State{job.Available}})
 	c.ok(err)
 	return jobs
 }

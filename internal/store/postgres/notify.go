@@ -111,7 +111,8 @@ func (t *notifier) flush() {
 		return
 	}
 	_ = t.store.runControl(context.Background(), query{
-		sql: `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`, args: []any{notice{from: t.store.id, due: due, cancels: cancels}.payloads()},
+		sql:  `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`,
+		args: []any{notice{from: t.store.id, due: due, cancels: cancels}.payloads()},
 	})
 }
 

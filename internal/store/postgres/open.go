@@ -90,8 +90,10 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 	}
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
-		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts, owners: owners{ids: map[int64]uuid.UUID{}},
-		writeWithin: cmp.Or(options.WriteWithin, writeWithin), leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1), expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
+		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts,
+		owners:      owners{ids: map[int64]uuid.UUID{}},
+		writeWithin: cmp.Or(options.WriteWithin, writeWithin), leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
+		expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Records = records.New(recordsEngine{s})
 	s.Subscribe(func(store.Notice) {})

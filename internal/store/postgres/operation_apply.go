@@ -16,7 +16,8 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*
 	err := s.write(ctx, func(t *tx) error {
 		step.Begin()
 		saved = nil
-		a := &application{step: step, owner: step.Operation.Owner, changes: map[int64]*change{}, schedules: map[scheduleKey]*job.Schedule{}, rerun: map[int64]bool{}}
+		a := &application{step: step, owner: step.Operation.Owner, changes: map[int64]*change{}, schedules: map[scheduleKey]*job.Schedule{},
+			rerun: map[int64]bool{}}
 		var held []*job.Operation
 		if err := t.run(append(ofRecords(records.HoldOperation(step.Operation, step.Lease, &held)), a.locks()...)...); err != nil {
 			return err
@@ -30,7 +31,8 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*
 		}
 		o := a.operation
 		queries := append(a.writes.queries(t), a.rooms...)
-		queries = append(queries, query{sql: `DELETE FROM operation_jobs WHERE operation = $1 AND last <= $2`, args: []any{o.ID, o.Position}})
+		queries = append(queries, query{sql: `DELETE FROM operation_jobs WHERE operation = $1 AND last <= $2`,
+			args: []any{o.ID, o.Position}})
 		return t.commit(append(queries, ofRecords(records.SaveOperation(o, t.now, &saved))...)...)
 	})
 	return records.SavedOperation(saved, err)
@@ -66,7 +68,8 @@ func (a *application) locks() []query {
 			args: args, row: a.readJob,
 		},
 		{
-			sql: `SELECT DISTINCT j.rerun_of FROM ` + listOf(`bigint`) + ` JOIN jobs j ON j.account = i.account AND j.rerun_of = i.key`, args: args,
+			sql:  `SELECT DISTINCT j.rerun_of FROM ` + listOf(`bigint`) + ` JOIN jobs j ON j.account = i.account AND j.rerun_of = i.key`,
+			args: args,
 			row: func(rows pgx.Rows) error {
 				var number int64
 				err := rows.Scan(&number)

@@ -231,7 +231,8 @@ func TestPing_FailsForAReadOnlyServer(t *testing.T) {
 		}
 		return err != nil
 	})
-	c.ok(server.Exec(`SET default_transaction_read_only = off`, `ALTER SYSTEM RESET default_transaction_read_only`, `SELECT pg_reload_conf()`))
+	c.ok(server.Exec(`SET default_transaction_read_only = off`, `ALTER SYSTEM RESET default_transaction_read_only`,
+		`SELECT pg_reload_conf()`))
 	c.within(20*time.Second, "the ping to go well again", func() bool {
 		return c.stores[0].Ping(t.Context()) == nil
 	})

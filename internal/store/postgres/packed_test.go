@@ -40,8 +40,9 @@ func TestPacking_StartsWithoutEarlierNodes(t *testing.T) {
 		t.Helper()
 		s, now := c.stores[0], c.stores[0].Now()
 		_, err := s.JobInsertMany(t.Context(), []store.NewJob{{Lane: 1, Job: &job.Job{
-			ID: job.NewID(now), Owner: c.owner, InsertedAt: now, ScheduledAt: now.Add(time.Hour), State: job.Available, DueAt: now.Add(time.Hour),
-			Args: rawjson.Value(`{"url":"https://example.com/","method":"post","headers":{},"body":"` + strings.Repeat("x", 200) + `"}`),
+			ID: job.NewID(now), Owner: c.owner, InsertedAt: now, ScheduledAt: now.Add(time.Hour), State: job.Available,
+			DueAt: now.Add(time.Hour),
+			Args:  rawjson.Value(`{"url":"https://example.com/","method":"post","headers":{},"body":"` + strings.Repeat("x", 200) + `"}`),
 		}}})
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +110,8 @@ func TestUnpack_ShowsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	jobs, err := s.JobList(t.Context(), c.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}})
-	if err != nil || len(jobs) != 2 || !strings.Contains(string(jobs[1].Args), `damaged.invalid`) || strings.Contains(string(jobs[0].Args), `damaged.invalid`) {
+	if err != nil || len(jobs) != 2 || !strings.Contains(string(jobs[1].Args), `damaged.invalid`) ||
+		strings.Contains(string(jobs[0].Args), `damaged.invalid`) {
 		t.Errorf("the jobs are %v (%v)", jobs, err)
 	}
 }

@@ -47,13 +47,17 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 			return n, err
 		}
 		for _, owned := range records.Purged {
-			if err := s.write(ctx, func(t *tx) error { return t.commit(ofRecord(owned.Purge(records.PostgreSQL, e.account, limit, &n))) }); err != nil || n > 0 {
+			if err := s.write(ctx, func(t *tx) error {
+				return t.commit(
+					ofRecord(owned.Purge(records.PostgreSQL, e.account, limit, &n)))
+			}); err != nil || n > 0 {
 				return n, err
 			}
 		}
 		rest := ofRecords(records.LockOut(records.PostgreSQL, e.account))
 		if e.at.Before(settled) {
-			rest = append(rest, query{sql: `UPDATE accounts SET purged_at = $1 WHERE number = $2`, args: []any{s.Now().UnixMicro(), e.account}})
+			rest = append(rest, query{sql: `UPDATE accounts SET purged_at = $1 WHERE number = $2`,
+				args: []any{s.Now().UnixMicro(), e.account}})
 		}
 		err = s.write(ctx, func(t *tx) error { return t.commit(rest...) })
 	}

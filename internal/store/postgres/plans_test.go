@@ -27,7 +27,8 @@ func TestLatestRun_UsesTheIndexOfRuns(t *testing.T) {
 		SELECT 1, n, gen_random_uuid(), 4, '00000000-0000-4000-8000-000000000001', 0, 0, 0, '{}' FROM generate_series(1, 20000) AS n`)
 	exec(`ANALYZE jobs`)
 	exec(`SET plan_cache_mode = force_generic_plan`)
-	exec(`PREPARE latest (bigint, uuid[]) AS SELECT j.* FROM unnest($2) AS n (id) CROSS JOIN LATERAL (SELECT j.number` + latestRun + `17) j`)
+	exec(`PREPARE latest (bigint, uuid[]) AS SELECT j.* FROM unnest($2) AS n (id) CROSS JOIN LATERAL (SELECT j.number` + latestRun +
+		`17) j`)
 	rows, err := conn.Query(t.Context(), `EXPLAIN EXECUTE latest (1, '{00000000-0000-4000-8000-000000000002}')`)
 	if err != nil {
 		t.Fatal(err)

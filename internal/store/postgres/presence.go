@@ -31,7 +31,8 @@ const (
 	presenceKeys = `1886744163, (n.number % 2147483647)::integer`
 	// vacantNodes reads the nodes whose lock is free, except for those in $1. The
 	// locks that it takes end with its transaction.
-	vacantNodes = `SELECT n.number FROM nodes n WHERE n.session = ` + serverRun + ` AND n.number <> ALL($1) AND pg_try_advisory_xact_lock(` + presenceKeys + `)`
+	vacantNodes = `SELECT n.number FROM nodes n WHERE n.session = ` + serverRun +
+		` AND n.number <> ALL($1) AND pg_try_advisory_xact_lock(` + presenceKeys + `)`
 )
 
 // presence is what a process knows of locks. The store's mu guards it.
@@ -66,7 +67,8 @@ func (s *Store) declare(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	var locked bool
-	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+presenceKeys+`) FROM (SELECT $1::bigint AS number) n`, node).Scan(&locked); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(`+presenceKeys+`) FROM (SELECT $1::bigint AS number) n`,
+		node).Scan(&locked); err != nil {
 		return fmt.Errorf("locking the node: %w", err)
 	}
 	if !locked {
@@ -164,7 +166,8 @@ func (s *Store) nextProbe() time.Duration {
 // expireVacant expires the leases of nodes whose locks are still free.
 func (s *Store) expireVacant(ctx context.Context, nodes []int64) error {
 	err := s.runControl(ctx,
-		query{sql: `DELETE FROM nodes n WHERE n.number = ANY($1) AND n.session = ` + serverRun + ` AND pg_try_advisory_xact_lock(` + presenceKeys + `)`, args: []any{nodes}},
+		query{sql: `DELETE FROM nodes n WHERE n.number = ANY($1) AND n.session = ` + serverRun + ` AND pg_try_advisory_xact_lock(` +
+			presenceKeys + `)`, args: []any{nodes}},
 		query{sql: `DELETE FROM cancels c WHERE NOT EXISTS (SELECT FROM nodes n WHERE n.number = c.node)`})
 	if err != nil {
 		return fmt.Errorf("expiring leases: %w", err)

@@ -14,7 +14,8 @@ import (
 // SchedulePut implements store.Definitions. Calls for the same keys take turns by
 // advisory locks, because a row that does not exist can't be locked. A create that
 // takes a key meanwhile makes the insertion fail, and the transaction is retried.
-func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys,
+	decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		p := &putting{owner: owner, changes: map[uuid.UUID]*change{}, oneOffs: map[string]*job.Job{}}
 		if err := measure(t, owner, keys.Keys); err != nil {
@@ -57,7 +58,8 @@ func measure(t *tx, owner job.Owner, keys []string) error {
 	size := int64(0)
 	err := t.run(query{
 		sql: `SELECT coalesce(sum(octet_length(s.args) + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
-				coalesce((SELECT sum(` + argsSize + `) FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.key = k.key AND j.state <= 2), 0)), 0)::bigint
+				coalesce((SELECT sum(` + argsSize +
+			`) FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.key = k.key AND j.state <= 2), 0)), 0)::bigint
 			FROM unnest($2::text[]) k (key)
 			CROSS JOIN LATERAL (SELECT * FROM schedules h WHERE h.account = (SELECT $1::bigint) AND h.key = k.key OFFSET 0) s`,
 		args: []any{owner.Number, column(keys, func(key *string) string { return text(*key) })},
@@ -92,7 +94,8 @@ func (p *putting) reads(keys []string, now time.Time) []query {
 		CROSS JOIN LATERAL (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0) s`
 	return []query{
 		{sql: `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended(key, $1) AS h FROM unnest($2::text[]) AS key ORDER BY 1 OFFSET 0) l`, args: args},
-		lockSchedules(`s.key = ANY($2) AND (s.account, s.id) IN (SELECT h.account, h.id FROM `+listOf(`text`)+` JOIN schedules h ON h.account = i.account AND h.key = i.key OFFSET 0)`, args, p.readSchedule),
+		lockSchedules(`s.key = ANY($2) AND (s.account, s.id) IN (SELECT h.account, h.id FROM `+listOf(`text`)+
+			` JOIN schedules h ON h.account = i.account AND h.key = i.key OFFSET 0)`, args, p.readSchedule),
 		{
 			sql: `SELECT u.schedule_id, r.due, r.number, r.lane, r.attempt, r.node, r.begin_at, r.log FROM (` + unfinished + `) u
 				JOIN runs r ON r.due = u.due_at AND r.kind = 0 AND r.number = u.number AND r.account = u.account
@@ -100,12 +103,14 @@ func (p *putting) reads(keys []string, now time.Time) []query {
 			args: args, row: p.readItem,
 		},
 		{
-			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM (` + unfinished + `) u JOIN jobs j ON j.account = u.account AND j.number = u.number
+			sql: `SELECT ` + jobColumns + `, ` + noRun + ` FROM (` + unfinished +
+				`) u JOIN jobs j ON j.account = u.account AND j.number = u.number
 				ORDER BY j.account, j.number FOR NO KEY UPDATE OF j`,
 			args: args, row: p.readJob,
 		},
 		{
-			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM ` + listOf(`text`) + ` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
+			sql: `SELECT ` + briefColumns + `, ` + noRun + ` FROM ` + listOf(`text`) +
+				` JOIN jobs j ON j.account = i.account AND j.key = i.key AND j.state <= 2
 				WHERE NOT EXISTS (SELECT FROM schedules s WHERE s.account = j.account AND s.id = j.schedule_id OFFSET 0)`,
 			args: args, row: p.readOneOff,
 		},
@@ -134,7 +139,8 @@ func (p *putting) readItem(rows pgx.Rows) error {
 	var schedule uuid.UUID
 	item, held := &store.QueueKey{Account: p.owner.Number}, &store.ClaimInfo{}
 	var log uuid.UUID
-	err := rows.Scan(idOf{&schedule}, timeOf{&item.Due}, &item.Number, &item.Lane, &held.Attempt, &held.Node, timeOf{&held.StartAt}, idOf{&log})
+	err := rows.Scan(idOf{&schedule}, timeOf{&item.Due}, &item.Number, &item.Lane, &held.Attempt, &held.Node, timeOf{&held.StartAt},
+		idOf{&log})
 	if c := p.changes[schedule]; c != nil {
 		c.item, c.held, c.log = item, held, log
 	}

@@ -91,7 +91,8 @@ func (l *loading) jobs() (query, bool) {
 		sql: `SELECT u.i, s.id IS NOT NULL, ` + jobColumns + `, ` + runColumns + `,
 				s.key, s.name, s.description, coalesce(s.inserted_at, 0), s.disabled_at, coalesce(s.first_due, 0), coalesce(s.epoch, 0), coalesce(s.hops, 0), coalesce(s.revision, 0), coalesce(s.runs, 0), coalesce(s.ended, ''), s.since, coalesce(s.failures, 0), s.failing_since, coalesce(s.failure, ''), coalesce(s.document, ''), s.args, s.state, s.previous,
 				r.start_by, r.held_due, h.key, EXISTS (SELECT FROM limit_items i WHERE i.account = j.account AND i.number = j.number AND i.key = h.key OFFSET 0)
-			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` + joinItem + `
+			FROM ` + refTable + ` JOIN jobs j ON j.account = u.account AND j.number = u.number AND j.due_at = u.due AND j.state <= 2 ` +
+			joinItem + `
 			LEFT JOIN schedules s ON s.account = j.account AND s.id = j.schedule_id
 			LEFT JOIN limits h ON h.account = j.account AND h.key = 'host:' || j.host AND NOT h.deleted`,
 		args: append(refColumns(refs), places),
@@ -138,7 +139,8 @@ func (l *loading) deliveries() (query, bool) {
 			var i int64
 			var held store.ClaimInfo
 			d := &job.Delivery{}
-			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt}, jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops, &d.Trace,
+			err := rows.Scan(&i, &d.MessageID, &d.Job, &d.JobAttempt, &d.Channel, &d.URL, &d.Event, &d.Attempt, timeOf{&d.DueAt},
+				jsonOf{&d.Body}, keptParts{&d.Parts}, &d.Hops, &d.Trace,
 				&held.Attempt, &held.Node, timeOf{&held.StartAt})
 			if err != nil {
 				return err

@@ -113,7 +113,8 @@ func (a *admission) lock(t *tx) error {
 		return err
 	}
 	return t.run(query{
-		sql: `INSERT INTO account_room (account) SELECT * FROM unnest($1::bigint[]) ORDER BY 1 ON CONFLICT DO NOTHING`, args: []any{accounts},
+		sql:  `INSERT INTO account_room (account) SELECT * FROM unnest($1::bigint[]) ORDER BY 1 ON CONFLICT DO NOTHING`,
+		args: []any{accounts},
 	}, read)
 }
 
@@ -221,7 +222,8 @@ var byteParts = [store.ByteParts]string{
 }
 
 // AccountBytes implements store.Quotas.
-func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark, rows int) (bytes int64, next *store.ByteMark, err error) {
+func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark,
+	rows int) (bytes int64, next *store.ByteMark, err error) {
 	read := 0
 	mark := from
 	err = s.read(ctx, query{

@@ -23,7 +23,8 @@ func (recordsEngine) Dialect() records.Dialect { return records.PostgreSQL }
 func (e recordsEngine) Now() time.Time { return e.store.Now() }
 
 var classOfRecords = map[records.Class]class{
-	records.Background: engine, records.Access: access, records.Single: engine, records.Pages: pages, records.Heavy: heavy, records.Queue: engine,
+	records.Background: engine, records.Access: access, records.Single: engine, records.Pages: pages, records.Heavy: heavy,
+	records.Queue: engine,
 }
 
 // Read implements records.Engine.

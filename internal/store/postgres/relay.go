@@ -71,13 +71,17 @@ func (s *Store) ListenerSync(ctx context.Context, node int64, mine []store.Liste
 					ON CONFLICT (id) DO UPDATE SET node = excluded.node, draining = excluded.draining
 					WHERE listeners.node <> excluded.node OR listeners.draining <> excluded.draining`,
 				args: []any{
-					node, column(mine, func(l *store.Listener) uuid.UUID { return l.ID }), column(mine, func(l *store.Listener) int64 { return l.Account }),
-					column(mine, func(l *store.Listener) string { return l.Name }), column(mine, func(l *store.Listener) string { return l.Tag }),
-					column(mine, func(l *store.Listener) int64 { return l.Since.UnixMicro() }), column(mine, func(l *store.Listener) bool { return l.Draining }),
+					node, column(mine, func(l *store.Listener) uuid.UUID { return l.ID }),
+					column(mine, func(l *store.Listener) int64 { return l.Account }),
+					column(mine, func(l *store.Listener) string { return l.Name }),
+					column(mine, func(l *store.Listener) string { return l.Tag }),
+					column(mine, func(l *store.Listener) int64 { return l.Since.UnixMicro() }),
+					column(mine, func(l *store.Listener) bool { return l.Draining }),
 				},
 			},
 			query{sql: `DELETE FROM listener_requests WHERE expires_at < $1`, args: []any{t.now.UnixMicro()}},
-			query{sql: `SELECT id, node, account, name, tag, since, draining FROM listeners l WHERE node <> $1`, args: []any{node}, row: scanListener(&others)})
+			query{sql: `SELECT id, node, account, name, tag, since, draining FROM listeners l WHERE node <> $1`, args: []any{node},
+				row: scanListener(&others)})
 	})
 	return others, err
 }

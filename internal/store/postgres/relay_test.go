@@ -14,7 +14,8 @@ import (
 )
 
 func listenerOf(c *cluster, node int, name, tag string) store.Listener {
-	return store.Listener{ID: uuid.New(), Node: c.nodes[node], Account: 7, Name: name, Tag: tag, Since: c.stores[node].Now().Truncate(time.Microsecond)}
+	return store.Listener{ID: uuid.New(), Node: c.nodes[node], Account: 7, Name: name, Tag: tag,
+		Since: c.stores[node].Now().Truncate(time.Microsecond)}
 }
 
 func add(t *testing.T, s store.Relay, l store.Listener, most int, want bool) {
@@ -32,7 +33,8 @@ func TestRelay_ListsListenersOfLivingNodes(t *testing.T) {
 	add(t, a, one, 2, true)
 	add(t, b, two, 2, true)
 	add(t, b, listenerOf(c, 1, "third", ""), 2, false)
-	if others, err := a.ListenerSync(t.Context(), c.nodes[0], []store.Listener{one}); err != nil || len(others) != 1 || !sameListener(others[0], two) {
+	if others, err := a.ListenerSync(t.Context(), c.nodes[0], []store.Listener{one}); err != nil || len(others) != 1 ||
+		!sameListener(others[0], two) {
 		t.Errorf("the first node sees %v, %v", others, err)
 	}
 	if named, err := b.ListenersNamed(t.Context(), 7, "dev"); err != nil || len(named) != 1 || !sameListener(named[0], one) {
@@ -60,7 +62,8 @@ func TestRelay_ListsListenersOfLivingNodes(t *testing.T) {
 }
 
 func sameListener(a, b store.Listener) bool {
-	return a.ID == b.ID && a.Node == b.Node && a.Account == b.Account && a.Name == b.Name && a.Tag == b.Tag && a.Since.Equal(b.Since) && a.Draining == b.Draining
+	return a.ID == b.ID && a.Node == b.Node && a.Account == b.Account && a.Name == b.Name && a.Tag == b.Tag && a.Since.Equal(b.Since) &&
+		a.Draining == b.Draining
 }
 
 // TestRelay_AListenerMayBeSyncedBeforeItIsAdded: a node knows of a listener, and lists
@@ -108,7 +111,8 @@ func TestRelay_PassesEachRequestOnce(t *testing.T) {
 	add(t, b, l, 1, true)
 	var ids []uuid.UUID
 	for i := range 3 {
-		r := store.RelayRequest{ID: uuid.New(), Listener: l.ID, ExpiresAt: a.Now().Add(time.Minute), Request: []byte(fmt.Sprintf("\x00request %d", i))}
+		r := store.RelayRequest{ID: uuid.New(), Listener: l.ID, ExpiresAt: a.Now().Add(time.Minute),
+			Request: []byte(fmt.Sprintf("\x00request %d", i))}
 		ids = append(ids, r.ID)
 		if err := a.RelayAsk(ctx, r); err != nil {
 			t.Fatal(err)

@@ -60,8 +60,10 @@ func (c *creation) request(t *tx) error {
 			ON CONFLICT (account, id) DO UPDATE SET digest = excluded.digest, job = excluded.job, expires_at = excluded.expires_at WHERE r.expires_at <= $6
 			RETURNING account, id`,
 		args: []any{
-			c.ofRequests(r.distinct, func(n *store.NewJob) int64 { return n.Job.Owner.Number }), c.idsOf(r.distinct, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
-			column(r.distinct, func(i *int) []byte { return c.jobs[*i].Request.Digest }), c.idsOf(r.distinct, func(n *store.NewJob) uuid.UUID { return n.Job.ID }),
+			c.ofRequests(r.distinct, func(n *store.NewJob) int64 { return n.Job.Owner.Number }),
+			c.idsOf(r.distinct, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
+			column(r.distinct, func(i *int) []byte { return c.jobs[*i].Request.Digest }),
+			c.idsOf(r.distinct, func(n *store.NewJob) uuid.UUID { return n.Job.ID }),
 			c.ofRequests(r.distinct, func(n *store.NewJob) int64 { return n.Request.Until.UnixMicro() }), t.now.UnixMicro(),
 		},
 		row: func(rows pgx.Rows) error {
@@ -107,7 +109,8 @@ const fromRequests = ` FROM unnest($1::bigint[], $2::uuid[], $3::boolean[]) WITH
 // readRequests sets the results of jobs whose requests were answered before.
 func (c *creation) readRequests(t *tx, known []int) error {
 	args := []any{
-		c.ofRequests(known, func(n *store.NewJob) int64 { return n.Job.Owner.Number }), c.idsOf(known, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
+		c.ofRequests(known, func(n *store.NewJob) int64 { return n.Job.Owner.Number }),
+		c.idsOf(known, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
 		column(known, func(i *int) bool { return !c.jobs[*i].Brief }),
 	}
 	if c.bounded {
@@ -164,7 +167,8 @@ func (c *creation) answer() []query {
 	}
 	key := func(places []int) []any {
 		return []any{
-			c.ofRequests(places, func(n *store.NewJob) int64 { return n.Job.Owner.Number }), c.idsOf(places, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
+			c.ofRequests(places, func(n *store.NewJob) int64 { return n.Job.Owner.Number }),
+			c.idsOf(places, func(n *store.NewJob) uuid.UUID { return n.Request.ID }),
 		}
 	}
 	var queries []query
@@ -212,7 +216,8 @@ func (s *Store) JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UU
 			return err
 		},
 	}, query{
-		sql: `SELECT ` + briefColumns + `, ` + runColumns + `, u.i` + from + `JOIN jobs j ON j.account = q.account AND j.id = q.job` + joinItem, args: args,
+		sql: `SELECT ` + briefColumns + `, ` + runColumns + `, u.i` + from + `JOIN jobs j ON j.account = q.account AND j.id = q.job` +
+			joinItem, args: args,
 		row: func(rows pgx.Rows) error {
 			var row jobRow
 			var i int64

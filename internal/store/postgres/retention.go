@@ -28,7 +28,8 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 		FROM jobs j WHERE j.state >= 4 AND `+ended+` >= $2 AND `+ended+` < $1 ORDER BY `+ended+` OFFSET $3 LIMIT $4),
 		gone AS (DELETE FROM jobs d USING (
 			SELECT j.account, j.number, seen.at FROM seen CROSS JOIN LATERAL (SELECT j.account, j.number FROM jobs j
-				WHERE j.account = seen.account AND j.number = seen.number AND j.state >= 4 AND `+ended+` < $1 AND $5 FOR UPDATE OF j SKIP LOCKED) j
+				WHERE j.account = seen.account AND j.number = seen.number AND j.state >= 4 AND `+ended+
+		` < $1 AND $5 FOR UPDATE OF j SKIP LOCKED) j
 			WHERE NOT seen.newest) o
 			WHERE d.account = o.account AND d.number = o.number RETURNING d.account, d.number, d.id, d.revision, o.at),
 		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number),
@@ -64,14 +65,16 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 				FOR UPDATE OF k SKIP LOCKED) k
 			WHERE seen.id < $1 AND seen.inserted_at < $2 AND $6) o
 			WHERE d.account = o.account AND d.id = o.id RETURNING 1)
-		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM seen), account, last FROM seen ORDER BY account DESC, id DESC LIMIT 1`, args,
+		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM seen), account, last FROM seen ORDER BY account DESC, id DESC LIMIT 1`,
+		args,
 		func(mark *store.PruneMark) []any { return []any{&mark.Account, idOf{&mark.ID}} })
 }
 
 // pruneBehind runs a batch. Its statement returns a row with how many records it
 // deleted and examined, and the columns of the next mark; none if it examined none. The
 // last argument is whether it deletes.
-func (s *Store) pruneBehind(ctx context.Context, after store.PruneMark, limit int, sql string, args []any, mark func(*store.PruneMark) []any) (batch store.Pruned, err error) {
+func (s *Store) pruneBehind(ctx context.Context, after store.PruneMark, limit int, sql string, args []any,
+	mark func(*store.PruneMark) []any) (batch store.Pruned, err error) {
 	run := func() error {
 		return s.write(ctx, func(t *tx) error {
 			batch = store.Pruned{Next: after}

@@ -27,11 +27,13 @@ func TestPrune_GoesOnBehindARecordThatCannotBeRemoved(t *testing.T) {
 	// Two of the jobs became final at the same time.
 	exec(`INSERT INTO jobs (account, number, id, state, inserted_at, scheduled_at, due_at, completed_at, args)
 		SELECT 1, i, gen_random_uuid(), 4, 0, 0, 0, (i + 1) / 2, '{}' FROM generate_series(1, 3) i`)
-	exec(`INSERT INTO logs (account, id, job, event, inserted_at, payload) SELECT i, $1::uuid, i, 2, 0, '{}' FROM generate_series(1, 3) i`, job.IDBound(time.UnixMicro(0)))
+	exec(`INSERT INTO logs (account, id, job, event, inserted_at, payload) SELECT i, $1::uuid, i, 2, 0, '{}' FROM generate_series(1, 3) i`,
+		job.IDBound(time.UnixMicro(0)))
 	exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
 	exec(`CREATE TRIGGER stuck BEFORE DELETE ON jobs FOR EACH ROW WHEN (OLD.number = 1) EXECUTE FUNCTION stuck()`)
 	exec(`CREATE TRIGGER stuck BEFORE DELETE ON logs FOR EACH ROW WHEN (OLD.account = 1) EXECUTE FUNCTION stuck()`)
-	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune, "logs": s.LogPrune} {
+	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune,
+		"logs": s.LogPrune} {
 		before := s.Now().Add(-time.Hour)
 		after := store.PruneMark{}
 		if batch, err := prune(t.Context(), before, after, 10); err == nil || batch.Next != after {

@@ -17,7 +17,8 @@ const scheduleColumns = `s.id, s.account, s.key, s.name, s.description, s.insert
 func scheduleTargets(s *job.Schedule) []any {
 	return []any{
 		idOf{&s.ID}, &s.Owner.Number, &s.Key, &s.Name, &s.Description, timeOf{&s.InsertedAt}, timeOf{&s.DisabledAt},
-		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Failures, timeOf{&s.FailingSince}, &s.Failure, &s.Document, definitionOf{s}, jsonOf{&s.State}, previousOf{s},
+		timeOf{&s.FirstDue}, &s.Epoch, &s.Hops, &s.Revision, &s.Runs, (*string)(&s.Ended), timeOf{&s.Since}, &s.Failures,
+		timeOf{&s.FailingSince}, &s.Failure, &s.Document, definitionOf{s}, jsonOf{&s.State}, previousOf{s},
 	}
 }
 
@@ -36,13 +37,15 @@ func schedulesOf(owner job.Owner, sql string, args []any, take func(*job.Schedul
 
 // lockSchedules returns a query that reads schedules and locks them.
 func lockSchedules(where string, args []any, row func(pgx.Rows) error) query {
-	return query{sql: `SELECT ` + scheduleColumns + ` FROM schedules s WHERE ` + where + ` ORDER BY s.account, s.id FOR NO KEY UPDATE`, args: args, row: row}
+	return query{sql: `SELECT ` + scheduleColumns + ` FROM schedules s WHERE ` + where + ` ORDER BY s.account, s.id FOR NO KEY UPDATE`,
+		args: args, row: row}
 }
 
 // ScheduleGet implements store.Schedules.
 func (s *Store) ScheduleGet(ctx context.Context, owner job.Owner, which uuid.UUID) (*job.Schedule, error) {
 	var found *job.Schedule
-	err := s.readAs(ctx, pages, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
+	err := s.readAs(ctx, pages, schedulesOf(owner,
+		`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
 		[]any{owner.Number, which}, func(read *job.Schedule) { found = read }))
 	if err == nil && found == nil {
 		return nil, fault.NoSuch("schedule")
@@ -75,7 +78,8 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, which uuid.
 			return errRetry
 		}
 		result = nil
-		return c.execute(t, decide, schedulesOf(owner, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
+		return c.execute(t, decide, schedulesOf(owner,
+			`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id = $2`,
 			args, func(read *job.Schedule) { result = read }))
 	})
 	return result, err
@@ -98,12 +102,18 @@ func updateSchedules(schedules []*job.Schedule) []query {
 				AND (s.disabled_at, s.epoch, s.state, s.previous, s.runs, s.ended, s.since, s.failures, s.failing_since, s.failure)
 				IS DISTINCT FROM (u.disabled_at, u.epoch, u.state, u.previous, u.runs, u.ended, u.since, u.failures, u.failing_since, u.failure)`,
 		args: []any{
-			column(schedules, func(s *row) int64 { return (*s).Owner.Number }), column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
-			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }), column(schedules, func(s *row) int64 { return (*s).Epoch }),
-			column(schedules, func(s *row) *string { return jsonText((*s).State) }), column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }),
-			column(schedules, func(s *row) int64 { return (*s).Runs }), column(schedules, func(s *row) string { return string((*s).Ended) }),
-			column(schedules, func(s *row) *int64 { return micros((*s).Since) }), column(schedules, func(s *row) int64 { return (*s).Failures }),
-			column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }), column(schedules, func(s *row) string { return (*s).Failure }),
+			column(schedules, func(s *row) int64 { return (*s).Owner.Number }),
+			column(schedules, func(s *row) uuid.UUID { return (*s).ID }),
+			column(schedules, func(s *row) *int64 { return micros((*s).DisabledAt) }),
+			column(schedules, func(s *row) int64 { return (*s).Epoch }),
+			column(schedules, func(s *row) *string { return jsonText((*s).State) }),
+			column(schedules, func(s *row) *string { return jsonText(job.JoinPrevious(*s)) }),
+			column(schedules, func(s *row) int64 { return (*s).Runs }),
+			column(schedules, func(s *row) string { return string((*s).Ended) }),
+			column(schedules, func(s *row) *int64 { return micros((*s).Since) }),
+			column(schedules, func(s *row) int64 { return (*s).Failures }),
+			column(schedules, func(s *row) *int64 { return micros((*s).FailingSince) }),
+			column(schedules, func(s *row) string { return (*s).Failure }),
 		},
 	}}
 }

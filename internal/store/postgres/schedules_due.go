@@ -44,7 +44,8 @@ func (s *Store) SchedulesDue(ctx context.Context, owner job.Owner, limit, look i
 			FROM (SELECT number, account, kind FROM runs WHERE due < $4 ORDER BY due LIMIT $2) r
 			CROSS JOIN LATERAL (SELECT due_at, schedule_id FROM jobs WHERE account = (SELECT $1::bigint) AND number = r.number OFFSET 0) j
 			CROSS JOIN LATERAL (SELECT id, name FROM schedules WHERE account = (SELECT $1::bigint) AND id = j.schedule_id AND disabled_at IS NULL OFFSET 0) n
-			WHERE r.account = (SELECT $1::bigint) AND r.kind = 0 ORDER BY j.due_at, n.id LIMIT $3`, &queued, owner.Number, look, limit, heldMicros))
+			WHERE r.account = (SELECT $1::bigint) AND r.kind = 0 ORDER BY j.due_at, n.id LIMIT $3`, &queued, owner.Number, look, limit,
+		heldMicros))
 	due.Add(queued, limit)
 	return due, err
 }

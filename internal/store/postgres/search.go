@@ -19,7 +19,8 @@ func (s *Store) JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) 
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []*job.Job
 	err := s.readAs(ctx, pages, asked(
-		numbers, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		numbers, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers},
+			&byNumber),
 		uuids, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
 	if err != nil {
 		return nil, err
@@ -110,7 +111,8 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 
 // JobScan implements store.Jobs. PostgreSQL knows the sizes of args without
 // reading them, so args beyond the limits are not sent over the network.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int,
+	match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
 	}
@@ -131,7 +133,8 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 		inner = s.indexedNumbers(c, owner, q)
 	}
 	sql := `SELECT w.number, w.name, w.args, w.packed, w.size FROM (
-			SELECT j.number, j.name, j.args, j.packed, j.size, sum(` + argsSize + `) OVER (ORDER BY j.number DESC) - ` + argsSize + ` AS before
+			SELECT j.number, j.name, j.args, j.packed, j.size, sum(` + argsSize + `) OVER (ORDER BY j.number DESC) - ` + argsSize +
+		` AS before
 			FROM ` + c.owned(owner, inner) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number
 		) w` + c.numbered(` WHERE w.before < ? ORDER BY w.number DESC`, store.ScanBytes)
 	var ids []job.Ref

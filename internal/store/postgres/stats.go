@@ -19,9 +19,11 @@ func (s *Store) StatsWrite(ctx context.Context, stats []store.Stat) error {
 					lateness = excluded.lateness, duration = excluded.duration, worst = excluded.worst`,
 			args: []any{
 				column(stats, func(c *store.Stat) int64 { return c.Account }), column(stats, func(c *store.Stat) int64 { return c.Minute }),
-				column(stats, func(c *store.Stat) int64 { return c.Source }), column(stats, func(c *store.Stat) int64 { return c.Succeeded }),
+				column(stats, func(c *store.Stat) int64 { return c.Source }),
+				column(stats, func(c *store.Stat) int64 { return c.Succeeded }),
 				column(stats, func(c *store.Stat) int64 { return c.Failed }),
-				column(stats, func(c *store.Stat) []byte { return notNil(c.Lateness) }), column(stats, func(c *store.Stat) []byte { return notNil(c.Duration) }),
+				column(stats, func(c *store.Stat) []byte { return notNil(c.Lateness) }),
+				column(stats, func(c *store.Stat) []byte { return notNil(c.Duration) }),
 				column(stats, func(c *store.Stat) int64 { return c.Worst.Microseconds() }),
 			},
 		})

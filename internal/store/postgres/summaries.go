@@ -12,7 +12,8 @@ import (
 )
 
 // ScheduleRuns implements store.Summaries.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID,
+	limit int) (map[uuid.UUID][]job.RunSummary, error) {
 	var runs map[uuid.UUID][]job.RunSummary
 	now := s.Now()
 	err := s.readAs(ctx, pages, query{
@@ -27,7 +28,8 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 			var g job.RunSummary
 			var node int64
 			var begin time.Time
-			err := rows.Scan(idOf{&schedule}, &g.Number, &g.State, timeOf{&g.ScheduledAt}, timeOf{&g.DueAt}, timeOf{&g.AttemptedAt}, timeOf{&g.EndedAt},
+			err := rows.Scan(idOf{&schedule}, &g.Number, &g.State, timeOf{&g.ScheduledAt}, timeOf{&g.DueAt}, timeOf{&g.AttemptedAt},
+				timeOf{&g.EndedAt},
 				timeOf{&g.StartedAt}, &node, timeOf{&begin})
 			g.DueAt, _ = store.OwnDue(g.DueAt)
 			if node > 0 && !begin.After(now) {

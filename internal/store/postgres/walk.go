@@ -64,7 +64,8 @@ func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) quer
 		agree += ` AND f0 = ` + name
 	}
 	if q.Timed() {
-		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`(SELECT ?::bigint) AND j.number = f0`, owner.Number) + within(c, q) + ` OFFSET 0)`
+		agree += ` AND EXISTS (SELECT FROM jobs j WHERE j.account = ` + c.numbered(`(SELECT ?::bigint) AND j.number = f0`, owner.Number) +
+			within(c, q) + ` OFFSET 0)`
 	}
 	bounds := numbersWithin(c, owner, q)
 	step := `, ` + strings.Join(floors, `, `) + ` FROM `
@@ -164,7 +165,8 @@ func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q job.Query, look
 }
 
 // tallyFiltered counts the newest jobs that match filters.
-func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
+	limit int) (counts map[job.State]int64, cut bool, err error) {
 	q.ListQuery = job.ListQuery{Limit: limit + 1}
 	c := &condition{}
 	var found walked
@@ -173,14 +175,16 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 		if err := s.readAs(ctx, heavy, s.walk(owner, q, limit+1, &found)); err != nil {
 			return nil, false, err
 		}
-		inner = `SELECT j.number, j.state FROM ` + c.owned(owner, listed(c, found.numbers)) + ` JOIN jobs j ON j.account = n.account AND j.number = n.number`
+		inner = `SELECT j.number, j.state FROM ` + c.owned(owner, listed(c, found.numbers)) +
+			` JOIN jobs j ON j.account = n.account AND j.number = n.number`
 	} else {
 		inner = s.filtered(c, owner, q, `j.number, j.state`)
 	}
 	total := 0
 	err = s.readAs(ctx, heavy, query{
 		// The index of claimed items is small; that of all has several levels.
-		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END FROM `, s.Now().UnixMicro(), int16(job.Executing)) +
+		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END FROM `, s.Now().UnixMicro(),
+			int16(job.Executing)) +
 			c.owned(owner, inner) + ` LEFT JOIN runs r ON n.state <= 2 AND r.account = n.account AND r.number = n.number AND r.node > 0 AND r.kind = 0`,
 		args: c.args, start: func() { counts, total = map[job.State]int64{}, 0 },
 		row: func(rows pgx.Rows) error {

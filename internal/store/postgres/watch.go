@@ -173,7 +173,8 @@ func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, er
 	var now int64
 	var standby, replicated bool
 	sent := s.clock.elapsed()
-	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery(), current_setting('synchronous_standby_names') <> ''`, []any(nil), []any{&now, &standby, &replicated}
+	probe, args, into := `SELECT `+serverNow+`, pg_is_in_recovery(), current_setting('synchronous_standby_names') <> ''`, []any(nil),
+		[]any{&now, &standby, &replicated}
 	var found []bool
 	if node != 0 {
 		probe, into = probe+`, `+readDuties, append(into, &found)

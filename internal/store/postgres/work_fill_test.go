@@ -120,7 +120,8 @@ const firstOfOthers, firstOfOurs = 1_000_000, 2_000_000
 // then the account's records, which the statistics don't know.
 func deal(t *testing.T, others, ours int) *dealt {
 	t.Helper()
-	url := pgtest.URLFrom(t, "work "+strconv.Itoa(others)+" "+strconv.Itoa(ours), func(url string) error { return fillDatabase(url, others, ours) })
+	url := pgtest.URLFrom(t, "work "+strconv.Itoa(others)+" "+strconv.Itoa(ours),
+		func(url string) error { return fillDatabase(url, others, ours) })
 	return begin(t, url, observe(t, url), ours)
 }
 
@@ -160,7 +161,8 @@ func (o *observed) plan(t *testing.T, statements map[string]bool) {
 			})
 		}
 		planned := 0
-		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_prepared_statements WHERE generic_plans > 0`).Scan(&planned); err != nil || planned < 100 {
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_prepared_statements WHERE generic_plans > 0`).Scan(
+			&planned); err != nil || planned < 100 {
 			t.Fatalf("%d of %d statements are planned: %v", planned, len(statements), err)
 		}
 		conn.Conn().PgConn().CustomData()[plansSince] = time.Now().Add(-planLife)
@@ -268,7 +270,8 @@ func (d *dealt) ok(err error) {
 // jobs reads jobs of a kind.
 func (d *dealt) jobs(kind, from, count int) []*job.Job {
 	d.t.Helper()
-	jobs, err := d.JobGetMany(d.t.Context(), d.owner, column(d.numbers(kind, from, count), func(n *int64) job.Ref { return job.Ref{Number: *n} }))
+	jobs, err := d.JobGetMany(d.t.Context(), d.owner,
+		column(d.numbers(kind, from, count), func(n *int64) job.Ref { return job.Ref{Number: *n} }))
 	d.ok(err)
 	for _, j := range jobs {
 		if j == nil {

@@ -32,8 +32,9 @@ func (d *dealt) newJobs(count int, change func(i int, n *store.NewJob)) []store.
 	for i := range jobs {
 		now := d.Now()
 		jobs[i] = store.NewJob{Lane: 1, Job: &job.Job{
-			ID: job.NewID(now), Owner: d.owner, InsertedAt: now, ScheduledAt: now.Add(time.Hour), DueAt: now.Add(time.Hour), State: job.Available,
-			Args: rawjson.Value(`{"url":"https://example.com/hook","tags":["a","c"]}`),
+			ID: job.NewID(now), Owner: d.owner, InsertedAt: now, ScheduledAt: now.Add(time.Hour), DueAt: now.Add(time.Hour),
+			State: job.Available,
+			Args:  rawjson.Value(`{"url":"https://example.com/hook","tags":["a","c"]}`),
 		}}
 		if change != nil {
 			change(i, &jobs[i])
@@ -49,7 +50,8 @@ func (d *dealt) insert(jobs []store.NewJob) error {
 
 // asSchedule makes a new job the first run of a new schedule.
 func asSchedule(n *store.NewJob, key string) {
-	n.Schedule = &job.Schedule{ID: job.NewID(n.Job.InsertedAt), Owner: n.Job.Owner, InsertedAt: n.Job.InsertedAt, FirstDue: n.Job.DueAt, Args: n.Job.Args, Key: &key}
+	n.Schedule = &job.Schedule{ID: job.NewID(n.Job.InsertedAt), Owner: n.Job.Owner, InsertedAt: n.Job.InsertedAt, FirstDue: n.Job.DueAt,
+		Args: n.Job.Args, Key: &key}
 	n.Job.ScheduleID, n.Job.Key = n.Schedule.ID, &key
 }
 
@@ -86,7 +88,8 @@ func (d *dealt) claims(kind, from int) []store.Claim {
 		at := d.Now()
 		claims[i] = store.Claim{
 			QueueKey: itemOf(j, 1), Attempt: 1, StartAt: at, Log: d.log(j, job.EventRequest), Deliveries: []job.Delivery{d.event(j)},
-			Completion: &job.Completion{Token: job.TokenHash(append(make([]byte, 16), job.NewID(at).String()[20:36]...)), Owner: d.owner, Job: j.Number, Attempt: 1, StartedAt: at, HeardAt: at, Request: job.NewID(at)},
+			Completion: &job.Completion{Token: job.TokenHash(append(make([]byte, 16), job.NewID(at).String()[20:36]...)), Owner: d.owner,
+				Job: j.Number, Attempt: 1, StartedAt: at, HeardAt: at, Request: job.NewID(at)},
 		}
 	}
 	return claims
@@ -131,8 +134,10 @@ func (d *dealt) completed(m *store.Snapshot) *store.Changes {
 	j := *m.Job
 	j.State, j.CompletedAt = job.Completed, m.Now
 	c := &store.Changes{
-		Job: &j, EndCompletions: true, Completion: m.Completion, Logs: []job.Log{*d.log(&j, job.EventResponse)}, Deliveries: []job.Delivery{d.event(&j), d.event(&j)},
-		Outcomes: []store.AlertOutcome{{Owner: d.owner, Job: j.Number, Schedule: j.ScheduleID, Kind: store.AlertSucceeded, At: m.Now, Detail: rawjson.Value(`{}`)}},
+		Job: &j, EndCompletions: true, Completion: m.Completion, Logs: []job.Log{*d.log(&j, job.EventResponse)},
+		Deliveries: []job.Delivery{d.event(&j), d.event(&j)},
+		Outcomes: []store.AlertOutcome{{Owner: d.owner, Job: j.Number, Schedule: j.ScheduleID, Kind: store.AlertSucceeded, At: m.Now,
+			Detail: rawjson.Value(`{}`)}},
 	}
 	if m.Schedule != nil {
 		next := d.newJobs(1, nil)[0]
@@ -175,13 +180,14 @@ func (d *dealt) finishDeliveries(again time.Time) error {
 }
 
 func (d *dealt) putSchedules(keys []string, document string, decide func(i int, h *store.KeyHolder) *store.Changes) error {
-	_, err := d.SchedulePut(d.t.Context(), d.owner, store.PutKeys{Keys: keys, Document: document}, func(h *store.Holders) ([]*store.Changes, error) {
-		changes := make([]*store.Changes, len(keys))
-		for i := range keys {
-			changes[i] = decide(i, &h.Keys[i])
-		}
-		return changes, nil
-	})
+	_, err := d.SchedulePut(d.t.Context(), d.owner, store.PutKeys{Keys: keys, Document: document},
+		func(h *store.Holders) ([]*store.Changes, error) {
+			changes := make([]*store.Changes, len(keys))
+			for i := range keys {
+				changes[i] = decide(i, &h.Keys[i])
+			}
+			return changes, nil
+		})
 	return err
 }
 
@@ -198,7 +204,8 @@ func (d *dealt) editSchedule(_ int, h *store.KeyHolder) *store.Changes {
 // step carries out a step of an operation on jobs.
 func (d *dealt) step(numbers []int64, decide func(i int, m *store.Snapshot) (*store.Changes, job.Skip)) error {
 	now := d.Now()
-	o := &job.Operation{ID: job.NewID(now), Owner: d.owner, Action: job.CancelJobs, Filter: rawjson.Value(`{}`), InsertedAt: now, Matched: int64(len(numbers))}
+	o := &job.Operation{ID: job.NewID(now), Owner: d.owner, Action: job.CancelJobs, Filter: rawjson.Value(`{}`), InsertedAt: now,
+		Matched: int64(len(numbers))}
 	found := make([]int64, len(numbers))
 	for i, n := range numbers {
 		found[len(numbers)-1-i] = n
@@ -218,7 +225,8 @@ func (d *dealt) step(numbers []int64, decide func(i int, m *store.Snapshot) (*st
 	if _, err := d.JobErrorKinds(ctx, d.owner, next); err != nil {
 		return err
 	}
-	if _, err := d.OperationApply(ctx, store.OperationStep{Operation: o, Lease: lease, Numbers: next, Begin: func() {}, Decide: decide}); err != nil {
+	if _, err := d.OperationApply(ctx, store.OperationStep{Operation: o, Lease: lease, Numbers: next, Begin: func() {},
+		Decide: decide}); err != nil {
 		return err
 	}
 	_, _, err = d.OperationStop(ctx, d.owner, o.ID)
@@ -257,11 +265,12 @@ func (d *dealt) await() error {
 		if err != nil || account == 0 {
 			return err
 		}
-		_, err = d.WaitApply(ctx, store.WaitStep{Account: account, Limit: store.MaxWaitLimit, Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
-			j := *m.Job
-			j.DueAt = m.Now
-			return &store.Changes{Job: &j}
-		}})
+		_, err = d.WaitApply(ctx, store.WaitStep{Account: account, Limit: store.MaxWaitLimit,
+			Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
+				j := *m.Job
+				j.DueAt = m.Now
+				return &store.Changes{Job: &j}
+			}})
 		if err != nil {
 			return err
 		}
@@ -272,7 +281,10 @@ func (d *dealt) await() error {
 var changing = []operationOf{
 	{"create jobs", callBound, func(d *dealt) error { return d.insert(d.newJobs(callBound, nil)) }},
 	{"create jobs within limits", callBound, func(d *dealt) error {
-		return d.insert(d.newJobs(callBound, func(_ int, n *store.NewJob) { n.Caps = store.Caps{Pending: 1_000_000, Schedules: 1_000_000} }))
+		return d.insert(d.newJobs(callBound, func(_ int,
+			n *store.NewJob) {
+			n.Caps = store.Caps{Pending: 1_000_000, Schedules: 1_000_000}
+		}))
 	}},
 	{"create jobs with keys", callBound, func(d *dealt) error {
 		keys := keysOf("new-", 0, callBound)
@@ -329,17 +341,20 @@ var changing = []operationOf{
 		return err
 	}},
 	{"operation that cancels", stepBound, func(d *dealt) error {
-		return d.step(d.numbers(keyedJobs, 1000, stepBound), func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) { return cancelled(m), "" })
+		return d.step(d.numbers(keyedJobs, 1000, stepBound),
+			func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) { return cancelled(m), "" })
 	}},
 	{"operation on runs", stepBound, func(d *dealt) error {
-		return d.step(d.numbers(pendingRuns, 1100, stepBound), func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) { return cancelled(m), "" })
+		return d.step(d.numbers(pendingRuns, 1100, stepBound),
+			func(_ int, m *store.Snapshot) (*store.Changes, job.Skip) { return cancelled(m), "" })
 	}},
 	{"operation on final jobs", stepBound, func(d *dealt) error {
 		return d.step(d.numbers(finalJobs, 0, stepBound), func(int, *store.Snapshot) (*store.Changes, job.Skip) { return nil, "" })
 	}},
 	{"jobs that wait for others", callBound, func(d *dealt) error { return d.await() }},
 	{"search of an operation", callBound, func(d *dealt) error {
-		_, _, err := d.JobNumbers(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: callBound}, Tags: []string{"a"}, States: []job.State{job.Available}}, 2*callBound)
+		_, _, err := d.JobNumbers(d.t.Context(), d.owner,
+			job.Query{ListQuery: job.ListQuery{Limit: callBound}, Tags: []string{"a"}, States: []job.State{job.Available}}, 2*callBound)
 		return err
 	}},
 }
@@ -355,7 +370,8 @@ var firing = []operationOf{
 	}},
 	{"clear suspects", claimBound, func(d *dealt) error { return d.SuspectClear(d.t.Context(), items(d.jobs(plainJobs, 0, claimBound))) }},
 	{"load", claimBound, func(d *dealt) error {
-		_, err := d.QueueLoad(d.t.Context(), append(items(d.jobs(plainJobs, 0, claimBound)), items(d.jobs(pendingRuns, 1300, claimBound))...))
+		_, err := d.QueueLoad(d.t.Context(), append(items(d.jobs(plainJobs, 0, claimBound)),
+			items(d.jobs(pendingRuns, 1300, claimBound))...))
 		return err
 	}},
 	{"claim", claimBound, func(d *dealt) error { return d.claim(d.claims(plainJobs, 0)) }},
@@ -407,7 +423,8 @@ var firing = []operationOf{
 		return d.LimitHold(d.t.Context(), held)
 	}},
 	{"pass of a limit", pageBound, func(d *dealt) error {
-		_, err := d.LimitPass(d.t.Context(), store.LimitPass{LimitKey: store.LimitKey{Account: d.owner.Number, Key: "l-0"}, Ahead: time.Second, Grace: time.Second, Limit: pageBound})
+		_, err := d.LimitPass(d.t.Context(), store.LimitPass{LimitKey: store.LimitKey{Account: d.owner.Number, Key: "l-0"},
+			Ahead: time.Second, Grace: time.Second, Limit: pageBound})
 		return err
 	}},
 	{"expire held items", pageBound, func(d *dealt) error {
@@ -427,13 +444,14 @@ var firing = []operationOf{
 		return err
 	}},
 	{"track alerts", 10 * store.MaxTracked, func(d *dealt) error {
-		_, err := d.AlertTrack(d.t.Context(), d.owner.Number, items(d.jobs(pendingRuns, 1700, pageBound)), func(m *store.AlertSnapshot) *store.AlertChanges {
-			c := &store.AlertChanges{States: m.States[:min(len(m.States), 100)]}
-			for _, st := range m.States[len(c.States):] {
-				c.Ended = append(c.Ended, st.AlertStateKey)
-			}
-			return c
-		})
+		_, err := d.AlertTrack(d.t.Context(), d.owner.Number, items(d.jobs(pendingRuns, 1700, pageBound)),
+			func(m *store.AlertSnapshot) *store.AlertChanges {
+				c := &store.AlertChanges{States: m.States[:min(len(m.States), 100)]}
+				for _, st := range m.States[len(c.States):] {
+					c.Ended = append(c.Ended, st.AlertStateKey)
+				}
+				return c
+			})
 		return err
 	}},
 	{"pending alerts", pageBound, func(d *dealt) error { _, _, err := d.AlertsPending(d.t.Context(), pageBound); return err }},
@@ -455,6 +473,7 @@ var removing = []operationOf{
 	{"prune sessions", 2 * pruneBound, func(d *dealt) error { _, err := d.SessionPrune(d.t.Context(), d.now, pruneBound); return err }},
 	{"audit", 1, func(d *dealt) error {
 		now := d.Now()
-		return d.AuditInsert(d.t.Context(), &identity.AuditEntry{ID: job.NewID(now), Account: d.owner.Number, InsertedAt: now, LastAt: now, Event: "sign_in", Count: 1})
+		return d.AuditInsert(d.t.Context(), &identity.AuditEntry{ID: job.NewID(now), Account: d.owner.Number, InsertedAt: now, LastAt: now,
+			Event: "sign_in", Count: 1})
 	}},
 }

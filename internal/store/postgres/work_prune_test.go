@@ -60,12 +60,14 @@ func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 		return o.JobPrune(t.Context(), before, after, pruneBound)
 	})
 	if removed != gone || batches != (kept+gone)/pruneBound+1 || most > bound {
-		t.Errorf("%d jobs were removed in %d batches of up to %d blocks, want %d, and %d blocks at most", removed, batches, most, gone, bound)
+		t.Errorf("%d jobs were removed in %d batches of up to %d blocks, want %d, and %d blocks at most", removed, batches, most, gone,
+			bound)
 	}
 	removed, batches, most = o.round(t, func(after store.PruneMark) (store.Pruned, error) {
 		return o.LogPrune(t.Context(), before, after, pruneBound)
 	})
 	if removed != gone || batches != accounts/pruneBound+1 || most > bound {
-		t.Errorf("%d logs were removed in %d batches of up to %d blocks, want %d, and %d blocks at most", removed, batches, most, gone, bound)
+		t.Errorf("%d logs were removed in %d batches of up to %d blocks, want %d, and %d blocks at most", removed, batches, most, gone,
+			bound)
 	}
 }

@@ -13,11 +13,13 @@ import (
 var looking = []operationOf{
 	{"many jobs", callBound, func(d *dealt) error { d.jobs(plainJobs, 0, callBound); return nil }},
 	{"many jobs by id", callBound, func(d *dealt) error {
-		_, err := d.JobGetMany(d.t.Context(), d.owner, column(d.jobs(plainJobs, 0, callBound), func(j **job.Job) job.Ref { return job.Ref{UUID: (*j).ID} }))
+		_, err := d.JobGetMany(d.t.Context(), d.owner,
+			column(d.jobs(plainJobs, 0, callBound), func(j **job.Job) job.Ref { return job.Ref{UUID: (*j).ID} }))
 		return err
 	}},
 	{"marks of jobs", callBound, func(d *dealt) error {
-		_, err := d.JobMarksOf(d.t.Context(), d.owner, column(d.numbers(plainJobs, 0, callBound), func(n *int64) job.Ref { return job.Ref{Number: *n} }))
+		_, err := d.JobMarksOf(d.t.Context(), d.owner,
+			column(d.numbers(plainJobs, 0, callBound), func(n *int64) job.Ref { return job.Ref{Number: *n} }))
 		return err
 	}},
 	{"latest marks", pageBound, func(d *dealt) error { _, err := d.JobMarks(d.t.Context(), d.owner, pageBound); return err }},
@@ -34,11 +36,13 @@ var looking = []operationOf{
 	{"jobs of a tag", pageBound, jobsBy(job.Query{Tags: []string{"a"}})},
 	{"jobs of a tag after", pageBound, jobsBy(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: firstOfOurs + 5000}})},
 	{"search for jobs", callBound, func(d *dealt) error {
-		_, _, err := d.JobScan(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: pageBound}}, callBound, func(*job.Job) bool { return true })
+		_, _, err := d.JobScan(d.t.Context(), d.owner, job.Query{ListQuery: job.ListQuery{Limit: pageBound}}, callBound,
+			func(*job.Job) bool { return true })
 		return err
 	}},
 	{"search for jobs of a tag by state", 10 * callBound, func(d *dealt) error {
-		q := job.Query{ListQuery: job.ListQuery{Limit: pageBound}, Tags: []string{"a"}, States: []job.State{job.Completed, job.Available}, Since: d.now.Add(-time.Hour)}
+		q := job.Query{ListQuery: job.ListQuery{Limit: pageBound}, Tags: []string{"a"}, States: []job.State{job.Completed, job.Available},
+			Since: d.now.Add(-time.Hour)}
 		_, _, err := d.JobScan(d.t.Context(), d.owner, q, callBound, func(*job.Job) bool { return true })
 		return err
 	}},
@@ -50,7 +54,11 @@ var looking = []operationOf{
 		return err
 	}},
 	{"the job that holds a key", 1, func(d *dealt) error { _, err := d.JobHolding(d.t.Context(), d.owner, "p-1500"); return err }},
-	{"the schedule that holds a key", 1, func(d *dealt) error { _, err := d.ScheduleHolding(d.t.Context(), d.owner, "s-1500"); return err }},
+	{"the schedule that holds a key", 1, func(d *dealt) error {
+		_,
+			err := d.ScheduleHolding(d.t.Context(), d.owner, "s-1500")
+		return err
+	}},
 	{"trail of a job", pageBound, func(d *dealt) error {
 		_, err := d.JobTrail(d.t.Context(), d.owner, d.number(finalJobs, 1), 50)
 		return err
@@ -77,7 +85,11 @@ var looking = []operationOf{
 		_, err := d.ScheduleRuns(d.t.Context(), d.owner, d.scheduleIDs(1500, pageBound), 20)
 		return err
 	}},
-	{"schedules of a name", pageBound, func(d *dealt) error { _, err := d.SchedulesNamed(d.t.Context(), d.owner, "x", pageBound); return err }},
+	{"schedules of a name", pageBound, func(d *dealt) error {
+		_,
+			err := d.SchedulesNamed(d.t.Context(), d.owner, "x", pageBound)
+		return err
+	}},
 	{"failing schedules", pageBound, func(d *dealt) error { _, err := d.SchedulesFailing(d.t.Context(), d.owner, pageBound); return err }},
 	{"schedules by key", pageBound, func(d *dealt) error {
 		_, err := d.ScheduleKeyed(d.t.Context(), d.owner, nil, "s-2", pageBound)
@@ -97,7 +109,8 @@ var looking = []operationOf{
 	{"logs of an unknown event", 1, logsBy(job.LogQuery{Event: "worker.error"})},
 	{"logs of errors", pageBound, logsBy(job.LogQuery{Event: job.EventError})},
 	{"logs of a schedule", 5 * pageBound, func(d *dealt) error {
-		_, err := d.LogWalk(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0], job.LogQuery{ListQuery: job.ListQuery{Limit: pageBound}}, pageBound)
+		_, err := d.LogWalk(d.t.Context(), d.owner, d.scheduleIDs(1510, 1)[0], job.LogQuery{ListQuery: job.ListQuery{Limit: pageBound}},
+			pageBound)
 		return err
 	}},
 	{"many logs", pageBound, func(d *dealt) error {
@@ -160,7 +173,11 @@ var looking = []operationOf{
 		return err
 	}},
 	{"use of an account", callBound, func(d *dealt) error { _, err := d.AccountUse(d.t.Context(), d.owner.Number, callBound); return err }},
-	{"size of an account", callBound, func(d *dealt) error { _, err := d.AccountSize(d.t.Context(), d.owner.Number, callBound); return err }},
+	{"size of an account", callBound, func(d *dealt) error {
+		_,
+			err := d.AccountSize(d.t.Context(), d.owner.Number, callBound)
+		return err
+	}},
 	{"audit log", pageBound, func(d *dealt) error {
 		_, err := d.AuditList(d.t.Context(), d.owner.Number, "", uuid.Nil, pageBound)
 		return err

@@ -52,8 +52,10 @@ func observe(t testing.TB, url string) *observed {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{
-		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on", "auto_explain.log_buffers": "on",
-		"auto_explain.log_timing": "off", "auto_explain.log_format": "json", "auto_explain.log_level": "notice", "auto_explain.log_nested_statements": "on",
+		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on",
+		"auto_explain.log_buffers": "on",
+		"auto_explain.log_timing":  "off", "auto_explain.log_format": "json", "auto_explain.log_level": "notice",
+		"auto_explain.log_nested_statements": "on",
 	} {
 		config.ConnConfig.RuntimeParams[name] = value
 	}
@@ -183,7 +185,8 @@ func (d *dealt) doBoundedWork(statements map[string]bool) {
 				}
 				w := p.Plan.work()
 				if w.rows > 40*o.n+400 || w.lookup > 10*o.n+100 {
-					d.t.Errorf("%s: %d rows, %d blocks beyond lookups, for %d records:\n%s\n%s", o.name, w.rows, w.lookup, o.n, short(p.Text), p.Plan.outline("  "))
+					d.t.Errorf("%s: %d rows, %d blocks beyond lookups, for %d records:\n%s\n%s", o.name, w.rows, w.lookup, o.n,
+						short(p.Text), p.Plan.outline("  "))
 				}
 			}
 		}

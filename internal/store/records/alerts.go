@@ -170,7 +170,8 @@ func ApplyAlerts(account int64, c *store.AlertChanges) []Query {
 	var queries []Query
 	for _, a := range c.Alerts {
 		queries = append(queries, Query{
-			SQL: `UPDATE alerts SET data = $3, wake_at = $4 WHERE account = $1 AND name = $2`, Args: []any{account, a.Name, a.Data, a.WakeAt},
+			SQL:  `UPDATE alerts SET data = $3, wake_at = $4 WHERE account = $1 AND name = $2`,
+			Args: []any{account, a.Name, a.Data, a.WakeAt},
 		})
 	}
 	for i := range c.States {

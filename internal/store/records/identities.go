@@ -78,7 +78,8 @@ func (r *Records) IdentityInsert(ctx context.Context, i *identity.Identity) erro
 func (r *Records) IdentityForget(ctx context.Context, i *identity.Identity) error {
 	return r.write(ctx,
 		Query{
-			SQL: `DELETE FROM person_identities WHERE person = $1 AND issuer = $2 AND subject = $3`, Args: []any{i.Person, i.Issuer, i.Subject},
+			SQL:  `DELETE FROM person_identities WHERE person = $1 AND issuer = $2 AND subject = $3`,
+			Args: []any{i.Person, i.Issuer, i.Subject},
 			None: fault.NoSuch("identity"),
 		},
 		Query{SQL: `DELETE FROM sessions WHERE subject = $1 AND issuer = $2`, Args: []any{i.Subject, i.Issuer}})
@@ -95,7 +96,8 @@ func (r *Records) MemberJoin(ctx context.Context, j *identity.Joining) (joined *
 		err := t.Run(members.Select(&found, nil, `WHERE account = $1 AND email = $2`, j.Account, j.Person.Email), Query{
 			SQL: `SELECT count(*) FROM members WHERE account = $1`, Args: []any{j.Account}, Row: into(&all),
 		})
-		joined = &identity.Member{ID: j.Person.ID, Account: j.Account, Person: j.Person.ID, Email: j.Person.Email, Role: j.Role, CreatedAt: j.At}
+		joined = &identity.Member{ID: j.Person.ID, Account: j.Account, Person: j.Person.ID, Email: j.Person.Email, Role: j.Role,
+			CreatedAt: j.At}
 		switch {
 		case err != nil:
 			return nil, err

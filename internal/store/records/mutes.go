@@ -105,7 +105,8 @@ func readMute(found *[]*job.Mute, account int64, now time.Time, schedule uuid.UU
 func (r *Records) MuteList(ctx context.Context, account int64, schedules []uuid.UUID) (found []*job.Mute, err error) {
 	now := r.engine.Now()
 	if schedules == nil {
-		return read(ctx, r, Pages, &mutes, `m WHERE m.account = $1 AND `+muteInForce+` ORDER BY m.schedule LIMIT $3`, account, now, job.MaxMutes)
+		return read(ctx, r, Pages, &mutes, `m WHERE m.account = $1 AND `+muteInForce+` ORDER BY m.schedule LIMIT $3`, account, now,
+			job.MaxMutes)
 	}
 	each, queries := make([][]*job.Mute, len(schedules)), make([]Query, len(schedules))
 	for i, schedule := range schedules {

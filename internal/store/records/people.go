@@ -30,7 +30,8 @@ func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration)
 		others, known := false, false
 		reads := []Query{
 			{SQL: `LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE`, Lock: true},
-			{SQL: `SELECT EXISTS (SELECT 1 FROM accounts WHERE email <> $1 AND deleted_at IS NULL)`, Args: []any{g.Uncounted}, Row: into(&others)},
+			{SQL: `SELECT EXISTS (SELECT 1 FROM accounts WHERE email <> $1 AND deleted_at IS NULL)`, Args: []any{g.Uncounted},
+				Row: into(&others)},
 			{SQL: `SELECT EXISTS (SELECT 1 FROM people WHERE email = $1)`, Args: []any{g.Account.Email}, Row: into(&known)},
 		}
 		var invited []*identity.Invite
@@ -143,7 +144,8 @@ func (r *Records) PersonPassword(ctx context.Context, change identity.PasswordCh
 	queries := append(newPassword(change.Person, change.Password), endOthers(change.Person, change.Keep))
 	if !change.RevokeKeys.IsZero() {
 		queries = append(queries, Query{
-			SQL: `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`, Args: []any{change.RevokeKeys, change.Account},
+			SQL:  `UPDATE keys SET revoked_at = $1 WHERE account = $2 AND revoked_at IS NULL`,
+			Args: []any{change.RevokeKeys, change.Account},
 		})
 	}
 	return r.write(ctx, queries...)
@@ -152,7 +154,8 @@ func (r *Records) PersonPassword(ctx context.Context, change identity.PasswordCh
 // PersonConfirm implements store.Identities.
 func (r *Records) PersonConfirm(ctx context.Context, person uuid.UUID) error {
 	return r.write(ctx, Query{
-		SQL: `UPDATE people SET email_state = $2 WHERE id = $1`, Args: []any{person, int(identity.EmailConfirmed)}, None: fault.NoSuch("person"),
+		SQL: `UPDATE people SET email_state = $2 WHERE id = $1`, Args: []any{person, int(identity.EmailConfirmed)},
+		None: fault.NoSuch("person"),
 	})
 }
 
@@ -222,7 +225,8 @@ func livePerson(person uuid.UUID) Query {
 // liveAccount locks the row of an account, and refuses one that is deleted.
 func liveAccount(account int64) Query {
 	return Query{
-		SQL: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, Args: []any{account}, None: fault.NoSuch("account"),
+		SQL: `SELECT 1 FROM accounts WHERE number = $1 AND deleted_at IS NULL FOR UPDATE`, Args: []any{account},
+		None: fault.NoSuch("account"),
 	}
 }
 

@@ -259,7 +259,8 @@ func EndRuns(ends []store.RunEnd) []Query {
 						CASE state WHEN $5 THEN $8::text ELSE $9::text END
 					FROM workflow_runs WHERE account = $1 AND id = $2 AND (state = $5 OR state = $10 AND failed_job = $11)`,
 				Args: []any{
-					e.Account, e.Run, o.Job, o.Schedule, int64(workflow.Succeeded), o.At, o.Tags, o.Detail, o.Failed, int64(workflow.Failed), e.Job,
+					e.Account, e.Run, o.Job, o.Schedule, int64(workflow.Succeeded), o.At, o.Tags, o.Detail, o.Failed,
+					int64(workflow.Failed), e.Job,
 				},
 			})
 		}
@@ -376,7 +377,8 @@ func (r *Records) RunHooks(ctx context.Context, account int64, event string, lim
 
 // RunsUntold implements store.Runs.
 func (r *Records) RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
-	return read(ctx, r, Queue, listedRuns, `WHERE untold = 1 AND (account, id) > ($1, $2) ORDER BY account, id LIMIT $3`, account, id, limit)
+	return read(ctx, r, Queue, listedRuns, `WHERE untold = 1 AND (account, id) > ($1, $2) ORDER BY account, id LIMIT $3`, account, id,
+		limit)
 }
 
 // stepsAtOnce is how many steps of a run are deleted at once.

@@ -32,7 +32,8 @@ var sessions = Table[identity.Session]{
 // there: the person may have been removed meanwhile.
 func belongs(account int64, person uuid.UUID) Query {
 	return Query{
-		SQL: `SELECT 1 FROM members WHERE person = $1 AND account = $2 FOR UPDATE`, Args: []any{person, account}, None: fault.NoSuch("member"),
+		SQL: `SELECT 1 FROM members WHERE person = $1 AND account = $2 FOR UPDATE`, Args: []any{person, account},
+		None: fault.NoSuch("member"),
 	}
 }
 

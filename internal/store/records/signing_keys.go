@@ -21,7 +21,8 @@ var signingKeys = Table[identity.SigningKey]{
 
 // SigningKeys implements store.SigningKeys.
 func (r *Records) SigningKeys(ctx context.Context, account int64) ([]identity.SigningKey, error) {
-	return r.signingKeys(ctx, Access, `WHERE account = $1 AND (ends_at IS NULL OR ends_at > $2) ORDER BY number DESC`, account, r.engine.Now())
+	return r.signingKeys(ctx, Access, `WHERE account = $1 AND (ends_at IS NULL OR ends_at > $2) ORDER BY number DESC`, account,
+		r.engine.Now())
 }
 
 // SigningKeyPage implements store.SigningKeys.

@@ -43,7 +43,8 @@ func (r *Records) TargetBlock(ctx context.Context, b *operator.TargetBlock) erro
 
 // TargetUnblock implements store.Targets.
 func (r *Records) TargetUnblock(ctx context.Context, target string) error {
-	return r.write(ctx, Query{SQL: `DELETE FROM blocked_targets WHERE target = $1`, Args: []any{target}, None: fault.NoSuch("blocked target")})
+	return r.write(ctx, Query{SQL: `DELETE FROM blocked_targets WHERE target = $1`, Args: []any{target},
+		None: fault.NoSuch("blocked target")})
 }
 
 // TargetBlocks implements store.Targets.

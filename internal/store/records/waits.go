@@ -92,7 +92,8 @@ func AwaitJobs(t Tx, account, number int64, batch bool, jobs []job.AwaitedJob) e
 		},
 		Query{
 			SQL: `INSERT INTO job_ends (account, job, state, ended_at)
-				SELECT account, number, state, ` + endOfJob + ` FROM jobs NOT INDEXED WHERE account = $1 AND number = ANY($2) AND state >= $3`,
+				SELECT account, number, state, ` + endOfJob +
+				` FROM jobs NOT INDEXED WHERE account = $1 AND number = ANY($2) AND state >= $3`,
 			Args: []any{account, numbers, int64(job.Completed)}, Changed: &ended,
 		},
 	)
@@ -376,7 +377,8 @@ func (r *Release) summaries() []Query {
 func (r *Release) End(done []int64, now time.Time) []Query {
 	var queries []Query
 	if len(done) > 0 {
-		queries = append(queries, Query{SQL: `DELETE FROM job_waits WHERE account = $1 AND job = ANY($2)`, Args: []any{r.step.Account, done}})
+		queries = append(queries, Query{SQL: `DELETE FROM job_waits WHERE account = $1 AND job = ANY($2)`,
+			Args: []any{r.step.Account, done}})
 	}
 	for _, e := range r.ends {
 		queries = append(queries, Query{

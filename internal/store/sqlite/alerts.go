@@ -52,14 +52,16 @@ func (t *tx) alertSnapshot(account int64, late []store.QueueKey) (m *store.Alert
 	if err := t.Run(records.ReadAlerts(&m.Alerts, m.Owner), records.ReadMuted(&m.Muted, account, t.now)); err != nil {
 		return nil, 0, err
 	}
-	err = t.query(`SELECT seq, job, schedule, kind, at, tags, detail FROM alert_outcomes WHERE account = ? ORDER BY seq LIMIT ?`, func(stmt *sqlite.Stmt) error {
-		c := &columns{stmt: stmt}
-		last = c.int64()
-		m.Events = append(m.Events, store.AlertOutcome{
-			Owner: m.Owner, Job: c.int64(), Schedule: c.uuid(), Kind: store.AlertOutcomeKind(c.int()), At: c.time(), Tags: c.text(), Detail: c.json(),
-		})
-		return nil
-	}, account, store.MaxTracked)
+	err = t.query(`SELECT seq, job, schedule, kind, at, tags, detail FROM alert_outcomes WHERE account = ? ORDER BY seq LIMIT ?`,
+		func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			last = c.int64()
+			m.Events = append(m.Events, store.AlertOutcome{
+				Owner: m.Owner, Job: c.int64(), Schedule: c.uuid(), Kind: store.AlertOutcomeKind(c.int()), At: c.time(), Tags: c.text(),
+				Detail: c.json(),
+			})
+			return nil
+		}, account, store.MaxTracked)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -127,11 +129,12 @@ func (t *tx) applyAlerts(account int64, c *store.AlertChanges) error {
 func (t *tx) withdraw(account int64, messages []store.AlertMessage) error {
 	for _, m := range messages {
 		number, due := int64(0), time.Time{}
-		err := t.query(`DELETE FROM deliveries WHERE job = ? AND account = ? AND message = ? RETURNING number, due`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			number, due = c.int64(), c.time()
-			return nil
-		}, m.Job, account, m.ID)
+		err := t.query(`DELETE FROM deliveries WHERE job = ? AND account = ? AND message = ? RETURNING number, due`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				number, due = c.int64(), c.time()
+				return nil
+			}, m.Job, account, m.ID)
 		if err == nil && number != 0 {
 			err = t.exec(`DELETE FROM runs WHERE due = ? AND kind = 1 AND number = ?`, due, number)
 		}

@@ -60,7 +60,8 @@ func Backup(ctx context.Context, path, to string) (result BackupResult, err erro
 func Restore(ctx context.Context, backup, path string, nextJob int64) (result RestoreResult, err error) {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
-			return result, fmt.Errorf("%s exists; stop the service and move %s, %s-wal and %s-shm away first", path+suffix, path, path, path)
+			return result, fmt.Errorf("%s exists; stop the service and move %s, %s-wal and %s-shm away first", path+suffix, path, path,
+				path)
 		}
 	}
 	if _, err := os.Stat(backup); err != nil {

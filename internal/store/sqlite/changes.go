@@ -21,7 +21,8 @@ func (t *tx) applyTo(m *store.Snapshot, c *store.Changes) error {
 	}
 	var item *store.QueueKey
 	if m.Job != nil {
-		item = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt, Account: m.Job.Owner.Number}
+		item = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: m.Job.Number}, Due: m.Job.DueAt,
+			Account: m.Job.Owner.Number}
 	}
 	if c.RollbackClaim && m.Claim != nil {
 		if err := t.rollbackClaim(*item, m.Claim); err != nil {
@@ -248,7 +249,8 @@ func (t *tx) insertDeliveries(deliveries []job.Delivery) error {
 		}
 		err := t.exec(`INSERT INTO deliveries (message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body, parts)
 			VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
-			d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, due, d.DueAt, d.Body, orNull(job.FormatParts(d.Parts)))
+			d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, due, d.DueAt, d.Body,
+			orNull(job.FormatParts(d.Parts)))
 		if err != nil {
 			return fmt.Errorf("inserting a delivery: %w", err)
 		}

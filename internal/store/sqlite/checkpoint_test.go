@@ -80,7 +80,8 @@ func TestCheckpoint_BoundsTheLog(t *testing.T) {
 			t.Errorf("round %d: the log holds %d bytes after a checkpoint, more than %d", round, used, int64(checkpointBytes))
 		}
 		if size := logSize(t, s); size < checkpointBytes || size > keptBytes {
-			t.Errorf("round %d: the file of the log has %d bytes, want from %d to %d", round, size, int64(checkpointBytes), int64(keptBytes))
+			t.Errorf("round %d: the file of the log has %d bytes, want from %d to %d", round, size, int64(checkpointBytes),
+				int64(keptBytes))
 		}
 	}
 }

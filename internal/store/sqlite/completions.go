@@ -37,8 +37,10 @@ func (t *tx) completion(where string, args ...any) (*job.Completion, error) {
 func microseconds(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
 func (t *tx) insertCompletion(c *job.Completion) error {
-	err := t.exec(`INSERT INTO completions (`+completionColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		c.Token[:], c.Owner.Number, c.Job, c.Attempt, c.StartedAt, c.Within.Microseconds(), c.Heartbeat.Microseconds(), c.Epoch, int(c.State),
+	err := t.exec(`INSERT INTO completions (`+completionColumns+
+		`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		c.Token[:], c.Owner.Number, c.Job, c.Attempt, c.StartedAt, c.Within.Microseconds(), c.Heartbeat.Microseconds(), c.Epoch,
+		int(c.State),
 		c.Deadline, c.HeardAt, blobOrNull(c.Reported), c.Early, c.Progress, c.Request, c.Response)
 	if err != nil {
 		return fmt.Errorf("inserting a completion: %w", err)
@@ -58,7 +60,8 @@ func (t *tx) applyCompletions(c *store.Changes) error {
 	if n := c.Completion; n != nil {
 		err := t.exec(`UPDATE completions SET started_at = ?, state = ?, deadline = ?, heard_at = ?, reported = ?, early = ?, progress = ?, response = ?,
 			sealed = iif(?, NULL, sealed) WHERE token = ?`,
-			n.StartedAt, int(n.State), n.Deadline, n.HeardAt, blobOrNull(n.Reported), n.Early, n.Progress, n.Response, n.State == job.CompletionOver, n.Token[:])
+			n.StartedAt, int(n.State), n.Deadline, n.HeardAt, blobOrNull(n.Reported), n.Early, n.Progress, n.Response,
+			n.State == job.CompletionOver, n.Token[:])
 		if err != nil {
 			return fmt.Errorf("updating a completion: %w", err)
 		}

@@ -233,11 +233,13 @@ func (t *tx) releaseFollower(ended *job.Job) error {
 		return nil
 	}
 	var next *store.QueueKey
-	err := t.query(`SELECT number, max(due_at, ?), account, lane, revision FROM jobs WHERE follows = ? AND state <= 2`, func(stmt *sqlite.Stmt) error {
-		c := &columns{stmt: stmt}
-		next = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: c.int64()}, Due: c.time(), Account: c.int64(), Lane: uint32(c.int64()), Revision: c.int64()}
-		return nil
-	}, t.now, ended.Number)
+	err := t.query(`SELECT number, max(due_at, ?), account, lane, revision FROM jobs WHERE follows = ? AND state <= 2`,
+		func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			next = &store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: c.int64()}, Due: c.time(), Account: c.int64(),
+				Lane: uint32(c.int64()), Revision: c.int64()}
+			return nil
+		}, t.now, ended.Number)
 	if err != nil || next == nil {
 		return err
 	}

@@ -83,7 +83,8 @@ func (t *tx) copySchedules(r *store.Records) error {
 		err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, disabled_at, first_due, epoch, hops, revision, args, state, previous, tags, runs, ended, since, document,
 				failures, failing_since, failure)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Revision, job.JoinArgs(s.Args, &s.Hidden), s.State, job.JoinPrevious(s), tags, s.Runs, string(s.Ended), s.Since, s.Document,
+			s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, s.DisabledAt, instant(s.FirstDue), s.Epoch, s.Hops,
+			s.Revision, job.JoinArgs(s.Args, &s.Hidden), s.State, job.JoinPrevious(s), tags, s.Runs, string(s.Ended), s.Since, s.Document,
 			s.Failures, s.FailingSince, s.Failure)
 		if err == nil {
 			err = t.tag(scheduleTags, s.Owner.Number, s.ID, tags)
@@ -108,8 +109,10 @@ func (t *tx) copyJobs(r *store.Records) error {
 				follows, lane, held_until, remembered_until, key_request, trace, packed, size, room, parent)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
 			j.Number, j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt,
-			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf), text.plain, host, tags, j.Runs, j.Skipped,
-			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j.Job), numberOrNull(j.Parent))
+			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf),
+			text.plain, host, tags, j.Runs, j.Skipped,
+			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size,
+			roomOf(j.Job), numberOrNull(j.Parent))
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}
@@ -128,7 +131,8 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if j.Follows != 0 {
 			continue
 		}
-		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: j.Lane, Revision: j.Revision}
+		ref := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number,
+			Lane: j.Lane, Revision: j.Revision}
 		if err := t.copyItem(ref, j.Attempt); err != nil {
 			return err
 		}
@@ -181,7 +185,8 @@ func (t *tx) copyDeliveries(r *store.Records) error {
 		}
 		err := t.exec(`INSERT INTO deliveries (number, message, account, job, job_attempt, channel, url, event, attempt, due, begin_at, body, parts)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (number) DO NOTHING`,
-			d.Number, d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, due, d.DueAt, d.Body, orNull(job.FormatParts(d.Parts)))
+			d.Number, d.MessageID, d.Owner.Number, d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt, due, d.DueAt, d.Body,
+			orNull(job.FormatParts(d.Parts)))
 		if err != nil {
 			return err
 		}
@@ -232,10 +237,11 @@ func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error)
 // QueueClaimed implements store.Copyable.
 func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT count(*) FILTER (WHERE node <> ?1), count(*) FILTER (WHERE node = ?1) FROM runs WHERE node > 0`, func(stmt *sqlite.Stmt) error {
-			claimed, awaiting = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
-			return nil
-		}, store.AwaitingNode)
+		return t.query(`SELECT count(*) FILTER (WHERE node <> ?1), count(*) FILTER (WHERE node = ?1) FROM runs WHERE node > 0`,
+			func(stmt *sqlite.Stmt) error {
+				claimed, awaiting = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+				return nil
+			}, store.AwaitingNode)
 	})
 	return claimed, awaiting, err
 }
@@ -269,7 +275,8 @@ func (s *Store) DeliveryPage(ctx context.Context, after int64, limit int) (deliv
 			d := &store.PendingDelivery{}
 			d.Number, d.MessageID = c.int64(), c.text()
 			account := c.int64()
-			d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt = c.int64(), c.int(), job.Channel(c.int()), c.text(), c.text(), c.int()
+			d.Job, d.JobAttempt, d.Channel, d.URL, d.Event, d.Attempt = c.int64(), c.int(), job.Channel(c.int()), c.text(), c.text(),
+				c.int()
 			d.Waits, d.DueAt, d.Body = c.int() != 0, c.time(), c.json()
 			if d.Parts, err = job.ParseParts(c.text()); err != nil {
 				return err

@@ -41,7 +41,8 @@ func (t *tx) scheduleHolding(account int64, key string) (*job.Schedule, error) {
 }
 
 // SchedulePut implements store.Definitions.
-func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys, decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
+func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.PutKeys,
+	decide func(*store.Holders) ([]*store.Changes, error)) (over store.Quota, err error) {
 	if err := s.hasSpace(); err != nil {
 		return store.QuotaNone, err
 	}
@@ -150,17 +151,20 @@ func (s *Store) RunUnfinished(ctx context.Context, owner job.Owner, schedule uui
 }
 
 // RunsEnded implements store.Definitions.
-func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID, look int) (latest *job.Job, states []job.State, err error) {
+func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID,
+	look int) (latest *job.Job, states []job.State, err error) {
 	err = s.readAs(ctx, single, func(t *tx) error {
 		states = nil
-		err := t.query(`SELECT state FROM jobs WHERE schedule_id = ? AND account = ? AND state >= 4 ORDER BY number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			states = append(states, job.State(stmt.ColumnInt(0)))
-			return nil
-		}, schedule, owner.Number, look)
+		err := t.query(`SELECT state FROM jobs WHERE schedule_id = ? AND account = ? AND state >= 4 ORDER BY number DESC LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				states = append(states, job.State(stmt.ColumnInt(0)))
+				return nil
+			}, schedule, owner.Number, look)
 		if err != nil {
 			return fmt.Errorf("reading the states of runs: %w", err)
 		}
-		latest, err = t.jobWhere(`j.schedule_id = ? AND j.account = ? AND j.state >= 4 ORDER BY j.number DESC LIMIT 1`, schedule, owner.Number)
+		latest, err = t.jobWhere(`j.schedule_id = ? AND j.account = ? AND j.state >= 4 ORDER BY j.number DESC LIMIT 1`, schedule,
+			owner.Number)
 		return err
 	})
 	return latest, states, err
@@ -194,10 +198,11 @@ func (s *Store) JobTrail(ctx context.Context, owner job.Owner, number int64, lim
 				return nil, fmt.Errorf("counting deliveries: %w", err)
 			}
 		}
-		err = t.query(`SELECT number FROM jobs WHERE rerun_of = ? AND account = ? ORDER BY number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			trail.Reruns = append(trail.Reruns, stmt.ColumnInt64(0))
-			return nil
-		}, number, owner.Number, limit)
+		err = t.query(`SELECT number FROM jobs WHERE rerun_of = ? AND account = ? ORDER BY number DESC LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				trail.Reruns = append(trail.Reruns, stmt.ColumnInt64(0))
+				return nil
+			}, number, owner.Number, limit)
 		return trail, err
 	})
 }

@@ -43,15 +43,16 @@ func (s *Store) ScheduleKeyed(ctx context.Context, owner job.Owner, document *st
 	err := s.readAs(ctx, single, func(t *tx) error {
 		found = nil
 		size := 0
-		return t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = ? AND s.key > ? AND `+where+` ORDER BY s.key LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			one, err := t.scanSchedule(stmt)
-			if err != nil || size > job.PageBytes {
-				return err
-			}
-			size += job.ScheduleSize(one)
-			found = append(found, one)
-			return nil
-		}, append(args, limit)...)
+		return t.query(`SELECT `+scheduleColumns+` FROM schedules s WHERE s.account = ? AND s.key > ? AND `+where+` ORDER BY s.key LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				one, err := t.scanSchedule(stmt)
+				if err != nil || size > job.PageBytes {
+					return err
+				}
+				size += job.ScheduleSize(one)
+				found = append(found, one)
+				return nil
+			}, append(args, limit)...)
 	})
 	return found, err
 }

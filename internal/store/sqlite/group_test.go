@@ -168,7 +168,10 @@ func TestStore_OwnMistakesAreNoOutage(t *testing.T) {
 		}
 	}
 	chosen := fault.NoSuch("job")
-	if err := s.write(t.Context(), func(t *tx) error { return t.query(`SELECT 1`, func(*sqlite.Stmt) error { return chosen }) }); !errors.Is(err, chosen) {
+	if err := s.write(t.Context(), func(t *tx) error {
+		return t.query(`SELECT 1`,
+			func(*sqlite.Stmt) error { return chosen })
+	}); !errors.Is(err, chosen) {
 		t.Errorf("a fault of reading a row: %v", err)
 	}
 }

@@ -65,8 +65,10 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 	err := t.exec(`INSERT INTO jobs (id, account, state, schedule_id, key, inserted_at, scheduled_at, due_at, name, description, hops, rerun_of, args, host, tags, runs, skipped,
 			follows, lane, held_until, remembered_until, key_request, trace, packed, size, room, parent)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops, numberOrNull(j.RerunOf), text.plain, args.host, args.tags, j.Runs, j.Skipped,
-		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size, roomOf(j), numberOrNull(j.Parent))
+		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops,
+		numberOrNull(j.RerunOf), text.plain, args.host, args.tags, j.Runs, j.Skipped,
+		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size,
+		roomOf(j), numberOrNull(j.Parent))
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -92,7 +94,8 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 		return nil
 	}
 	return t.insertItem(store.QueueKey{
-		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane, Revision: j.Revision,
+		ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: n.Lane,
+		Revision: j.Revision,
 	}, 0)
 }
 
@@ -135,9 +138,11 @@ func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	j.State, j.ScheduleID, j.Key = job.State(c.int()), c.uuid(), c.optional()
 	j.InsertedAt, j.ScheduledAt, j.DueAt = c.time(), c.time(), c.time()
 	j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt = c.time(), c.time(), c.time(), c.time()
-	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(), c.int64(), c.int64(), c.int64(), c.packable()
+	j.Name, j.Description, j.Hops, j.Revision, j.RerunOf, j.Runs, j.Skipped, j.Args = c.optional(), c.optional(), c.int(), c.int64(),
+		c.int64(), c.int64(), c.int64(), c.packable()
 	j.Args, j.Hidden = job.SplitArgs(j.Args)
-	j.Follows, j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, j.Parent = c.int64(), c.time(), c.time(), c.blob(), c.blob(), c.int64()
+	j.Follows, j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, j.Parent = c.int64(), c.time(), c.time(), c.blob(), c.blob(),
+		c.int64()
 	var held *store.ClaimInfo
 	node, attempt, startAt := c.int64(), c.int(), c.time()
 	j.Attempt = attempt

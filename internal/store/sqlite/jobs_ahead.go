@@ -12,7 +12,8 @@ import (
 
 // JobsAhead implements store.Summaries. It reads the queue, where items that limits
 // hold are at a distance from the others: each step has two ranges.
-func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look, pending int) (steps []job.DueStep, err error) {
+func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Time, limit, look,
+	pending int) (steps []job.DueStep, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		steps = make([]job.DueStep, len(bounds)-1)
 		for i := range steps {

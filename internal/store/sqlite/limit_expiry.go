@@ -57,7 +57,8 @@ func (t *tx) expireHeld(most int) error {
 	}
 	if len(items) == 0 {
 		return t.exec(`UPDATE limit_items SET expires = ?1 WHERE (account, number, key) IN
-			(SELECT account, number, key FROM limit_items WHERE expires < ?2 ORDER BY expires LIMIT ?3)`, t.now.Add(store.ExpiryPause), t.now, most)
+			(SELECT account, number, key FROM limit_items WHERE expires < ?2 ORDER BY expires LIMIT ?3)`, t.now.Add(store.ExpiryPause),
+			t.now, most)
 	}
 	for _, l := range items {
 		if err := t.moveHeld(l.Number, l.Due, t.now, time.Time{}, l.own); err != nil {

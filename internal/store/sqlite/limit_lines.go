@@ -109,10 +109,11 @@ func (t *tx) readNeeds(item *store.QueueItem) error {
 		return err
 	}
 	ofHosts := false
-	err = t.query(`SELECT 1 FROM limits WHERE account = ? AND key >= 'host:' AND key < 'host;' AND NOT deleted LIMIT 1`, func(*sqlite.Stmt) error {
-		ofHosts = true
-		return nil
-	}, item.Account)
+	err = t.query(`SELECT 1 FROM limits WHERE account = ? AND key >= 'host:' AND key < 'host;' AND NOT deleted LIMIT 1`,
+		func(*sqlite.Stmt) error {
+			ofHosts = true
+			return nil
+		}, item.Account)
 	if err != nil {
 		return err
 	}
@@ -157,11 +158,12 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 func (t *tx) holdItem(item *store.HeldItem) error {
 	found := false
 	var startBy, own time.Time
-	err := t.query(`SELECT start_by, held_due FROM runs WHERE due = ? AND kind = 0 AND number = ? AND node = 0`, func(stmt *sqlite.Stmt) error {
-		c := &columns{stmt: stmt}
-		found, startBy, own = true, c.time(), c.time()
-		return nil
-	}, item.Due, item.Number)
+	err := t.query(`SELECT start_by, held_due FROM runs WHERE due = ? AND kind = 0 AND number = ? AND node = 0`,
+		func(stmt *sqlite.Stmt) error {
+			c := &columns{stmt: stmt}
+			found, startBy, own = true, c.time(), c.time()
+			return nil
+		}, item.Due, item.Number)
 	if err != nil || !found {
 		return err
 	}
@@ -184,7 +186,8 @@ func (t *tx) holdItem(item *store.HeldItem) error {
 
 // moveHeld changes the due time of a job's item.
 func (t *tx) moveHeld(number int64, from, to, startBy, own time.Time) error {
-	err := t.exec(`UPDATE runs SET due = ?, start_by = ?, held_due = ? WHERE due = ? AND kind = 0 AND number = ?`, to, startBy, own, from, number)
+	err := t.exec(`UPDATE runs SET due = ?, start_by = ?, held_due = ? WHERE due = ? AND kind = 0 AND number = ?`, to, startBy, own, from,
+		number)
 	if err != nil {
 		return err
 	}
@@ -252,13 +255,16 @@ type lined struct {
 func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, needs []limit.Item, err error) {
 	read := func(which string) (found []lined, err error) {
 		err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due, i.kept FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
-			WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND `+which+` AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			l := lined{}
-			l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own, l.kept = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time(), c.int() != 0
-			found = append(found, l)
-			return nil
-		}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
+			WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND `+which+` AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				l := lined{}
+				l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own, l.kept = c.time(), c.int64(), c.int64(), uint32(c.int64()),
+					c.int64(),
+					c.time(), c.int() != 0
+				found = append(found, l)
+				return nil
+			}, key.Account, key.Key, store.HeldDue(time.UnixMicro(0)).UnixMicro(), most)
 		return found, err
 	}
 	kept, err := read(`i.kept`)
@@ -286,7 +292,8 @@ func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, ne
 // pass plans the line of a limit.
 func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 	if p.Defer > 0 {
-		return store.LimitPassed{}, t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(p.Defer), p.Account, p.Key)
+		return store.LimitPassed{}, t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(p.Defer), p.Account,
+			p.Key)
 	}
 	ordered, err := t.ordered(p.LimitKey)
 	if err != nil {
@@ -318,7 +325,8 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 		}
 	}
 	for _, key := range plan.Moved {
-		err := t.exec(`UPDATE limits SET wake_at = ?1 WHERE account = ?2 AND key = ?3 AND (wake_at IS NULL OR wake_at > ?1)`, t.now, p.Account, key.Key)
+		err := t.exec(`UPDATE limits SET wake_at = ?1 WHERE account = ?2 AND key = ?3 AND (wake_at IS NULL OR wake_at > ?1)`, t.now,
+			p.Account, key.Key)
 		if err != nil {
 			return store.LimitPassed{}, err
 		}
@@ -346,7 +354,8 @@ func (t *tx) ordered(key store.LimitKey) (ordered bool, err error) {
 // started notes which attempts under an ordered limit have started.
 func (t *tx) started(p *store.LimitPass) error {
 	for _, s := range p.Starts {
-		if err := t.exec(`UPDATE limit_items SET state = 3 WHERE account = ? AND number = ? AND key = ? AND state = 2`, p.Account, s.Job, p.Key); err != nil {
+		if err := t.exec(`UPDATE limit_items SET state = 3 WHERE account = ? AND number = ? AND key = ? AND state = 2`, p.Account, s.Job,
+			p.Key); err != nil {
 			return fmt.Errorf("noting the start of an attempt: %w", err)
 		}
 	}
@@ -357,7 +366,8 @@ func (t *tx) started(p *store.LimitPass) error {
 // with the last item.
 func (t *tx) endPass(p *store.LimitPass, wakeAt time.Time, deleted bool) error {
 	if deleted && wakeAt.IsZero() {
-		if err := t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(store.LimitGone), p.Account, p.Key); err != nil {
+		if err := t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(store.LimitGone), p.Account,
+			p.Key); err != nil {
 			return err
 		}
 		return t.exec(`DELETE FROM limits WHERE account = ?1 AND key = ?2 AND NOT EXISTS (SELECT 1 FROM limit_items WHERE account = ?1 AND key = ?2)`, p.Account, p.Key)
@@ -376,7 +386,8 @@ func (t *tx) grant(l *lined, d limit.Decision) error {
 }
 
 func (t *tx) changeLine(l *lined, from, to string) error {
-	if err := t.exec(`UPDATE limit_items SET state = 0 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number, from); err != nil {
+	if err := t.exec(`UPDATE limit_items SET state = 0 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number,
+		from); err != nil {
 		return err
 	}
 	return t.exec(`UPDATE limit_items SET state = 1 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number, to)

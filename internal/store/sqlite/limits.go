@@ -55,10 +55,11 @@ func (t *tx) wake(account int64, key string, at time.Time) {
 
 // inFlight counts the attempts that are granted or under way, up to a number.
 func (t *tx) inFlight(account int64, key string, most int) (n int, err error) {
-	err = t.query(`SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = ? AND key = ? AND state >= 2 LIMIT ?)`, func(stmt *sqlite.Stmt) error {
-		n = stmt.ColumnInt(0)
-		return nil
-	}, account, key, most)
+	err = t.query(`SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = ? AND key = ? AND state >= 2 LIMIT ?)`,
+		func(stmt *sqlite.Stmt) error {
+			n = stmt.ColumnInt(0)
+			return nil
+		}, account, key, most)
 	return n, err
 }
 
@@ -95,10 +96,11 @@ func (s *Store) LimitWaiting(ctx context.Context) (n int, err error) {
 		return 0, nil
 	}
 	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT count(*) FROM (SELECT 1 FROM runs WHERE kind = 0 AND due >= ? AND due <= ? LIMIT ?)`, func(stmt *sqlite.Stmt) error {
-			n = stmt.ColumnInt(0)
-			return nil
-		}, store.HeldDue(time.Unix(0, 0)), store.HeldDue(t.now), store.MaxLimitCount)
+		return t.query(`SELECT count(*) FROM (SELECT 1 FROM runs WHERE kind = 0 AND due >= ? AND due <= ? LIMIT ?)`,
+			func(stmt *sqlite.Stmt) error {
+				n = stmt.ColumnInt(0)
+				return nil
+			}, store.HeldDue(time.Unix(0, 0)), store.HeldDue(t.now), store.MaxLimitCount)
 	})
 	return n, err
 }

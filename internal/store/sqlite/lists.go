@@ -184,7 +184,8 @@ func (t *tx) numbersByState(owner job.Owner, q job.Query) (numbers []int64, err 
 		}
 		from, c := t.inState(owner, state, true)
 		where := from + ` WHERE ` + c.String()
-		found, err := t.numbers(`SELECT number FROM `+where+` ORDER BY number DESC LIMIT ? OFFSET ?`, append(slices.Clone(c.args), q.Limit-len(numbers), skip)...)
+		found, err := t.numbers(`SELECT number FROM `+where+` ORDER BY number DESC LIMIT ? OFFSET ?`,
+			append(slices.Clone(c.args), q.Limit-len(numbers), skip)...)
 		if err != nil {
 			return nil, err
 		}
@@ -318,14 +319,15 @@ func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.Schedul
 		if err != nil {
 			return err
 		}
-		return eachRow(t, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.rowid = ?`, rows, q.Budget(), func(stmt *sqlite.Stmt) (int, error) {
-			found, err := t.scanSchedule(stmt)
-			if err != nil {
-				return 0, err
-			}
-			schedules = append(schedules, found)
-			return job.ScheduleSize(found), nil
-		})
+		return eachRow(t, `SELECT `+scheduleColumns+` FROM schedules s WHERE s.rowid = ?`, rows, q.Budget(),
+			func(stmt *sqlite.Stmt) (int, error) {
+				found, err := t.scanSchedule(stmt)
+				if err != nil {
+					return 0, err
+				}
+				schedules = append(schedules, found)
+				return job.ScheduleSize(found), nil
+			})
 	})
 	return schedules, err
 }
@@ -408,11 +410,12 @@ func (s *Store) LogWalk(ctx context.Context, owner job.Owner, schedule uuid.UUID
 	}
 	walk := &job.LogWalk{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
-		err := t.query(`SELECT j.number, j.inserted_at FROM jobs j WHERE `+runs.String()+` ORDER BY j.number`+direction+` LIMIT 1 OFFSET ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			walk.Next, walk.Reached = &job.LogPlace{Run: c.int64()}, c.time()
-			return nil
-		}, append(runs.args, look-1)...)
+		err := t.query(`SELECT j.number, j.inserted_at FROM jobs j WHERE `+runs.String()+` ORDER BY j.number`+direction+` LIMIT 1 OFFSET ?`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				walk.Next, walk.Reached = &job.LogPlace{Run: c.int64()}, c.time()
+				return nil
+			}, append(runs.args, look-1)...)
 		if err != nil {
 			return err
 		}

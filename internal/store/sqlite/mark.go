@@ -44,7 +44,8 @@ func checkMark(path string) error {
 		return fmt.Errorf("reading %s.lock: %w", path, err)
 	}
 	var beats int64
-	if n, err := fmt.Sscanf(strings.TrimSpace(string(text)), strings.TrimSpace(strings.ReplaceAll(markRunning, "20", "")), &beats); n != 1 || err != nil {
+	if n, err := fmt.Sscanf(strings.TrimSpace(string(text)), strings.TrimSpace(strings.ReplaceAll(markRunning, "20", "")),
+		&beats); n != 1 || err != nil {
 		return nil // shut down cleanly, or never marked
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {

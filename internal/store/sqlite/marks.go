@@ -13,7 +13,8 @@ import (
 
 // selectMarks selects the columns that scanMark reads. SQLite knows the length
 // of args without reading them.
-const selectMarks = `SELECT j.number, j.id, j.account, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + jobArgsSize + `,
+const selectMarks = `SELECT j.number, j.id, j.account, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + jobArgsSize +
+	`,
 	coalesce(r.node, 0), r.begin_at` + fromJobs
 
 func (t *tx) scanMark(stmt *sqlite.Stmt) (m store.JobMark, account int64) {
@@ -92,11 +93,12 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		marks = nil
-		return t.query(`SELECT l.id, l.job, `+payloadSize+` FROM logs l WHERE l.account = ? AND l.id < ? ORDER BY l.id DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			marks = append(marks, store.LogMark{ID: c.uuid(), Job: c.int64(), Size: c.int()})
-			return nil
-		}, owner.Number, job.IDBound(t.now.Add(1000)), limit)
+		return t.query(`SELECT l.id, l.job, `+payloadSize+` FROM logs l WHERE l.account = ? AND l.id < ? ORDER BY l.id DESC LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				marks = append(marks, store.LogMark{ID: c.uuid(), Job: c.int64(), Size: c.int()})
+				return nil
+			}, owner.Number, job.IDBound(t.now.Add(1000)), limit)
 	})
 	return marks, err
 }

@@ -75,7 +75,8 @@ var _ store.Store = (*Store)(nil)
 // migrates its tables.
 func Open(ctx context.Context, path string, opts Options) (*Store, error) {
 	s := &Store{
-		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {}, accounts: owners{ids: map[int64]uuid.UUID{}},
+		now: opts.Now, path: path, readWithin: store.ReadWithin, notify: func(store.Notice) {},
+		accounts: owners{ids: map[int64]uuid.UUID{}},
 	}
 	s.Records = records.New(recordsEngine{s})
 	if s.now == nil {
@@ -110,7 +111,8 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 			return fmt.Errorf("locking %s: %w", s.path, err)
 		} else if !held {
 			s.lock = nil
-			return fmt.Errorf("the database %s is in use by another punctual; stop that one first, or use PostgreSQL to run several nodes", s.path)
+			return fmt.Errorf("the database %s is in use by another punctual; stop that one first, or use PostgreSQL to run several nodes",
+				s.path)
 		}
 	}
 	if err := checkMark(s.path); err != nil {
@@ -303,7 +305,8 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 		s.watch.damage.CompareAndSwap(nil, &err)
 	}
 	switch result {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultReadOnly,
+		sqlite.ResultInterrupt,
 		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem, sqlite.ResultProtocol, sqlite.ResultAbort:
 		return fault.Unreachable(err)
 	case sqlite.ResultTooBig, sqlite.ResultConstraint, sqlite.ResultMismatch, sqlite.ResultRange:

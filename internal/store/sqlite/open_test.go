@@ -39,7 +39,8 @@ func TestOpen_RefusesASecondExclusiveOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	first := openAt(t, path, true)
 	_, err := Open(t.Context(), path, Options{Exclusive: true})
-	if err == nil || !strings.Contains(err.Error(), "is in use by another punctual; stop that one first") || !strings.Contains(err.Error(), path) {
+	if err == nil || !strings.Contains(err.Error(), "is in use by another punctual; stop that one first") ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("the second open returned %v", err)
 	}
 	if err := first.Ping(t.Context()); err != nil {
@@ -120,7 +121,8 @@ func TestOpen_RefusesOtherFiles(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("not a database\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, path := range map[string]string{"a text": path, "no directory": filepath.Join(path, "p.db"), "a directory": filepath.Dir(path)} {
+	for name, path := range map[string]string{"a text": path, "no directory": filepath.Join(path, "p.db"),
+		"a directory": filepath.Dir(path)} {
 		if s, err := Open(t.Context(), path, Options{Exclusive: true}); err == nil {
 			t.Errorf("%s was opened", name)
 			closeStore(t, s)
@@ -222,7 +224,8 @@ func TestOpen_ATornLogLosesOnlyItsEnd(t *testing.T) {
 		jobs, err := revived.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}})
 		refs, peekErr := revived.QueuePeek(t.Context(), store.QueueKey{}, time.Time{}, 1000)
 		if err != nil || peekErr != nil || len(jobs)%size != 0 || len(refs) != len(jobs) {
-			t.Errorf("cut at %d of %d: %d jobs, %d queue items, %v, %v: a batch is incomplete", cut, whole, len(jobs), len(refs), err, peekErr)
+			t.Errorf("cut at %d of %d: %d jobs, %d queue items, %v, %v: a batch is incomplete", cut, whole, len(jobs), len(refs), err,
+				peekErr)
 		}
 		closeStore(t, revived)
 	}
@@ -241,7 +244,8 @@ func TestNodeStart_AbandonsTheClaimsOfACrashedProcess(t *testing.T) {
 	if err != nil || len(refs) != 1 {
 		t.Fatalf("QueuePeek = %v, %v", refs, err)
 	}
-	if got, err := s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}); err != nil || !got[0] {
+	if got, err := s.QueueClaim(t.Context(), node, []store.Claim{{QueueKey: refs[0], Attempt: 1, StartAt: s.Now()}}); err != nil ||
+		!got[0] {
 		t.Fatalf("QueueClaim = %v, %v", got, err)
 	}
 	revived := openAt(t, crash(t, s), true)

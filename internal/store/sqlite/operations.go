@@ -110,13 +110,14 @@ func (s *Store) JobErrorKinds(ctx context.Context, owner job.Owner, numbers []in
 	err = s.readAs(ctx, heavy, func(t *tx) error {
 		for _, number := range numbers {
 			err := t.query(`SELECT l.event, `+cutText(`l`, `?3`, ``)+` FROM jobs j JOIN logs l INDEXED BY logs_job ON l.job = j.number
-				WHERE j.number = ?1 AND j.account = ?2 AND j.state <> 4 AND l.event IN (2, 3) ORDER BY l.id DESC LIMIT 1`, func(stmt *sqlite.Stmt) error {
-				c := &columns{stmt: stmt}
-				event := events[c.int()]
-				head, _ := c.cut(job.FailurePrefix, 0)
-				kinds[number] = job.FailureKind(event, []byte(head))
-				return nil
-			}, number, owner.Number, job.FailurePrefix)
+				WHERE j.number = ?1 AND j.account = ?2 AND j.state <> 4 AND l.event IN (2, 3) ORDER BY l.id DESC LIMIT 1`,
+				func(stmt *sqlite.Stmt) error {
+					c := &columns{stmt: stmt}
+					event := events[c.int()]
+					head, _ := c.cut(job.FailurePrefix, 0)
+					kinds[number] = job.FailureKind(event, []byte(head))
+					return nil
+				}, number, owner.Number, job.FailurePrefix)
 			if err != nil {
 				return fmt.Errorf("reading the latest failure of a job: %w", err)
 			}

@@ -46,7 +46,8 @@ func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) 
 
 func (t *tx) purge(account int64, limit int) (int, error) {
 	t.store.uses.forget(account)
-	err := t.exec(`DELETE FROM schedules WHERE id IN (`+within(`SELECT id AS key, octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) AS size
+	err := t.exec(`DELETE FROM schedules WHERE id IN (`+
+		within(`SELECT id AS key, octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) AS size
 		FROM schedules WHERE account = ? LIMIT ?`)+`)`, account, limit)
 	if n := t.changed(); err != nil || n > 0 {
 		return n, err
@@ -55,7 +56,8 @@ func (t *tx) purge(account int64, limit int) (int, error) {
 		return n, err
 	}
 	for _, some := range []string{
-		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, `+payloadSize+` AS size FROM logs l WHERE account = ? LIMIT ?`) + `)`,
+		`DELETE FROM logs WHERE seq IN (` + within(`SELECT seq AS key, `+payloadSize+` AS size FROM logs l WHERE account = ? LIMIT ?`) +
+			`)`,
 		`DELETE FROM job_tags WHERE (account, tag, number) IN (SELECT account, tag, number FROM job_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM schedule_tags WHERE (account, tag, id) IN (SELECT account, tag, id FROM schedule_tags WHERE account = ? LIMIT ?)`,
 		`DELETE FROM operation_jobs WHERE rowid IN (SELECT rowid FROM operation_jobs WHERE operation IN (SELECT id FROM operations WHERE account = ?) LIMIT ?)`,
@@ -109,7 +111,8 @@ func (t *tx) purgeJobs(account int64, limit int) (int, error) {
 		}
 		for _, m := range messages {
 			size += m.size
-			if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, m.due, store.KindDelivery, m.number); err != nil {
+			if err := t.exec(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ?`, m.due, store.KindDelivery,
+				m.number); err != nil {
 				return 0, err
 			}
 		}

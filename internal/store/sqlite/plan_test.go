@@ -106,7 +106,8 @@ var hot = []struct {
 		_, err := c.s.JobInsertMany(c.t.Context(), []store.NewJob{n})
 		return err
 	}, uses: []string{"jobs_list", "schedules_list"}},
-	{name: "use", run: func(c *scene) error { _, err := c.s.AccountUse(c.t.Context(), c.owner.Number, 5); return err }, uses: []string{"jobs_list", "schedules_list"}},
+	{name: "use", run: func(c *scene) error { _, err := c.s.AccountUse(c.t.Context(), c.owner.Number, 5); return err },
+		uses: []string{"jobs_list", "schedules_list"}},
 	{name: "bytes", run: func(c *scene) error {
 		for part := range store.ByteParts {
 			if _, _, err := c.s.AccountBytes(c.t.Context(), c.owner.Number, store.ByteMark{Part: part}, 5); err != nil {
@@ -119,7 +120,8 @@ var hot = []struct {
 		uses: []string{"accounts_suspended", "accounts_purge"}},
 	{name: "get by number", run: func(c *scene) error { return c.get(job.Ref{Number: c.job.Number}) }},
 	{name: "get by UUID", run: func(c *scene) error { return c.get(job.Ref{UUID: c.job.ID}) }, uses: []string{"jobs_id"}},
-	{name: "peek", run: func(c *scene) error { _, err := c.s.QueuePeek(c.t.Context(), c.ref, time.Time{}, 10); return err }, uses: []string{"PRIMARY KEY"}},
+	{name: "peek", run: func(c *scene) error { _, err := c.s.QueuePeek(c.t.Context(), c.ref, time.Time{}, 10); return err },
+		uses: []string{"PRIMARY KEY"}},
 	{name: "load", run: func(c *scene) error {
 		_, err := c.s.QueueLoad(c.t.Context(), []store.QueueKey{c.ref, c.delivery})
 		return err
@@ -133,12 +135,16 @@ var hot = []struct {
 		return err
 	}},
 	{name: "cancel", run: func(c *scene) error { return c.cancel() }, uses: []string{"PRIMARY KEY"}},
-	{name: "wait for a job", run: func(c *scene) error { return c.await() }, uses: []string{"job_waits_open", "job_waits_pending", "job_ends_turn"},
-		allowed: []string{"SCAN w", "USE TEMP B-TREE FOR DISTINCT", "SCAN json_each VIRTUAL TABLE INDEX 1:", "USE TEMP B-TREE FOR ORDER BY", "USE TEMP B-TREE FOR GROUP BY"}},
+	{name: "wait for a job", run: func(c *scene) error { return c.await() },
+		uses: []string{"job_waits_open", "job_waits_pending", "job_ends_turn"},
+		allowed: []string{"SCAN w", "USE TEMP B-TREE FOR DISTINCT", "SCAN json_each VIRTUAL TABLE INDEX 1:", "USE TEMP B-TREE FOR ORDER BY",
+			"USE TEMP B-TREE FOR GROUP BY"}},
 	{name: "disable", run: func(c *scene) error { return c.disable() }, uses: []string{"jobs_schedule"}},
-	{name: "abandoned", run: func(c *scene) error { _, err := c.s.QueueAbandoned(c.t.Context(), 10); return err }, uses: []string{"runs_claimed"},
+	{name: "abandoned", run: func(c *scene) error { _, err := c.s.QueueAbandoned(c.t.Context(), 10); return err },
+		uses:    []string{"runs_claimed"},
 		allowed: []string{claimed}},
-	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err }, allowed: []string{claimed, "SCAN suspects", "SCAN operations USING INDEX operations_running"}},
+	{name: "start", run: func(c *scene) error { _, err := c.s.NodeStart(c.t.Context()); return err },
+		allowed: []string{claimed, "SCAN suspects", "SCAN operations USING INDEX operations_running"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
 	{name: "prune jobs", run: func(c *scene) error {
 		_, err := c.s.JobPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
@@ -154,13 +160,15 @@ var hot = []struct {
 		return notFound(err)
 	}, uses: []string{"PRIMARY KEY"}},
 	{name: "audit", run: func(c *scene) error {
-		return c.s.AuditInsert(c.t.Context(), &identity.AuditEntry{ID: uuid.New(), Account: c.owner.Number, Slot: "x", Count: 1, InsertedAt: c.s.Now(), LastAt: c.s.Now()})
+		return c.s.AuditInsert(c.t.Context(), &identity.AuditEntry{ID: uuid.New(), Account: c.owner.Number, Slot: "x", Count: 1,
+			InsertedAt: c.s.Now(), LastAt: c.s.Now()})
 	}, uses: []string{"audits_slot", "PRIMARY KEY"}},
 	{name: "audit log", run: func(c *scene) error {
 		_, err := c.s.AuditList(c.t.Context(), c.owner.Number, "x", c.job.ID, 10)
 		return err
 	}, uses: []string{"audits_list"}},
-	{name: "prune the audit log", run: func(c *scene) error { _, err := c.s.AuditPrune(c.t.Context(), c.s.Now(), 10); return err }, uses: []string{"audits_old"}},
+	{name: "prune the audit log", run: func(c *scene) error { _, err := c.s.AuditPrune(c.t.Context(), c.s.Now(), 10); return err },
+		uses: []string{"audits_old"}},
 	{name: "purge", run: func(c *scene) error {
 		err := c.s.AccountDelete(c.t.Context(), c.owner.Number, c.s.Now())
 		for n := 1; n > 0 && err == nil; {
@@ -172,15 +180,18 @@ var hot = []struct {
 		_, err := c.s.StatsRead(c.t.Context(), 1, 2, 3)
 		return err
 	}, uses: []string{"PRIMARY KEY"}},
-	{name: "prune statistics", run: func(c *scene) error { _, err := c.s.StatsPrune(c.t.Context(), 1, 10); return err }, uses: []string{"stats_old"}},
+	{name: "prune statistics", run: func(c *scene) error { _, err := c.s.StatsPrune(c.t.Context(), 1, 10); return err },
+		uses: []string{"stats_old"}},
 	{name: "prune sessions", run: func(c *scene) error {
 		_, err := c.s.SessionPrune(c.t.Context(), c.s.Now(), 10)
 		return err
 	}, uses: []string{"sessions_expired", "invites_expired"}},
 
 	{name: "list", run: listJobs(job.Query{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "list after", run: listJobs(job.Query{ListQuery: job.ListQuery{After: 100}}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "list scheduled", run: listJobs(job.Query{States: []job.State{job.Available, job.Retryable}}), uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},
+	{name: "list after", run: listJobs(job.Query{ListQuery: job.ListQuery{After: 100}}), uses: []string{"jobs_list"},
+		allowed: []string{merge}},
+	{name: "list scheduled", run: listJobs(job.Query{States: []job.State{job.Available, job.Retryable}}),
+		uses: []string{"jobs_list", "runs_claimed"}, allowed: []string{merge}},
 	{name: "list executing", run: listJobs(job.Query{States: []job.State{job.Executing}}), uses: []string{"runs_claimed"}},
 	{name: "list completed", run: listJobs(job.Query{States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
 	{name: "list of a schedule", run: listJobs(job.Query{Schedule: uuid.New()}), uses: []string{"jobs_schedule"}},
@@ -189,7 +200,8 @@ var hot = []struct {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []job.Ref{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
-	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err }, uses: []string{"jobs_final"}},
+	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err },
+		uses: []string{"jobs_final"}},
 	{name: "tally", run: func(c *scene) error {
 		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{}, 10)
 		return err
@@ -207,12 +219,14 @@ var hot = []struct {
 		return err
 	}, uses: []string{"jobs_host", "job_tags USING PRIMARY KEY"}},
 	{name: "list of a tag", run: listJobs(job.Query{Tags: []string{"a"}}), uses: []string{"g USING PRIMARY KEY"}},
-	{name: "list of a tag after", run: listJobs(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: 100}}), uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
+	{name: "list of a tag after", run: listJobs(job.Query{Tags: []string{"a"}, ListQuery: job.ListQuery{After: 100}}),
+		uses: []string{"g USING PRIMARY KEY (account=? AND tag=? AND number<?)"}},
 	{name: "list of a host", run: listJobs(job.Query{Host: "a"}), uses: []string{"jobs_host"}},
 	{name: "list of a name", run: listJobs(job.Query{Name: new(string)}), uses: []string{"jobs_name"}},
 	{name: "walk by everything", run: func(c *scene) error {
 		q := job.Query{
-			ListQuery: job.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(), Key: new(string),
+			ListQuery: job.ListQuery{Limit: 10}, States: []job.State{job.Available, job.Executing, job.Completed}, Schedule: uuid.New(),
+			Key:  new(string),
 			Tags: []string{"a", "b"}, Host: "a", Name: new(string), Since: time.Unix(1, 0), Until: time.Unix(2, 0),
 		}
 		_, _, err := c.s.JobScan(c.t.Context(), c.owner, q, 100, nil)
@@ -228,7 +242,8 @@ var hot = []struct {
 		return err
 	}, uses: []string{"g USING PRIMARY KEY (account=? AND tag=?)"}},
 	{name: "scan", run: scanJobs(job.Query{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
-	{name: "scan after by state", run: scanJobs(job.Query{ListQuery: job.ListQuery{After: 100}, States: []job.State{job.Completed}}), uses: []string{"jobs_list"}},
+	{name: "scan after by state", run: scanJobs(job.Query{ListQuery: job.ListQuery{After: 100}, States: []job.State{job.Completed}}),
+		uses: []string{"jobs_list"}},
 	{name: "schedules", run: func(c *scene) error {
 		_, err := c.s.ScheduleList(c.t.Context(), c.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 10}})
 		return err
@@ -238,9 +253,11 @@ var hot = []struct {
 	{name: "logs by job number", run: listLogs(job.LogQuery{Job: &job.Ref{Number: 1}}), uses: []string{"logs_job"}},
 	{name: "logs by job UUID", run: listLogs(job.LogQuery{Job: &job.Ref{UUID: uuid.New()}}), uses: []string{"logs_job", "jobs_id"}},
 	{name: "logs of a rare event", run: listLogs(job.LogQuery{Event: job.EventCallbackFailed}), uses: []string{"logs_event"}},
-	{name: "logs of a rare event of a job", run: listLogs(job.LogQuery{Event: job.EventError, Job: &job.Ref{Number: 1}}), uses: []string{"logs_job"}},
+	{name: "logs of a rare event of a job", run: listLogs(job.LogQuery{Event: job.EventError, Job: &job.Ref{Number: 1}}),
+		uses: []string{"logs_job"}},
 	{name: "logs of a common event", run: listLogs(job.LogQuery{Event: job.EventRequest}), uses: []string{"logs_list"}},
-	{name: "logs oldest first", run: listLogs(job.LogQuery{Oldest: true, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}), uses: []string{"logs_list"}},
+	{name: "logs oldest first", run: listLogs(job.LogQuery{Oldest: true, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}),
+		uses: []string{"logs_list"}},
 	{name: "logs of a schedule", run: walkLogs(job.LogQuery{}), uses: []string{"jobs_schedule", "logs_job"}},
 	{name: "logs of a schedule after", run: walkLogs(job.LogQuery{
 		Event: job.EventError, Since: time.Unix(1, 0), ListQuery: job.ListQuery{After: 1, AfterID: uuid.New()},
@@ -288,13 +305,15 @@ var hot = []struct {
 		_, err := c.s.MuteList(c.t.Context(), c.owner.Number, nil)
 		return err
 	}, uses: []string{"m USING PRIMARY KEY"}},
-	{name: "alert states", run: func(c *scene) error { _, err := c.s.AlertStates(c.t.Context(), c.owner, 10); return err }, uses: []string{"alert_states USING PRIMARY KEY"}, allowed: []string{"SCAN (subquery", "SCAN a"}},
+	{name: "alert states", run: func(c *scene) error { _, err := c.s.AlertStates(c.t.Context(), c.owner, 10); return err },
+		uses: []string{"alert_states USING PRIMARY KEY"}, allowed: []string{"SCAN (subquery", "SCAN a"}},
 	// They sort schedules, of which they read a bounded number.
 	{name: "schedules due", run: func(c *scene) error {
 		_, err := c.s.SchedulesDue(c.t.Context(), c.owner, 10, 0)
 		return err
 	}, uses: []string{"schedules_list", "jobs_schedule", "runs USING PRIMARY KEY"}, allowed: []string{merge, "SCAN n", "SCAN r"}},
-	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) }, uses: []string{"logs_list"}},
+	{name: "log", run: func(c *scene) error { _, err := c.s.LogGet(c.t.Context(), c.owner, uuid.New()); return notFound(err) },
+		uses: []string{"logs_list"}},
 }
 
 func TestHotOperations_UseTheirIndexes(t *testing.T) {
@@ -336,16 +355,19 @@ func TestCombinedLists_UseTheIndexOfAFilter(t *testing.T) {
 		query job.Query
 		index string
 	}{
-		"list of a schedule by state":  {job.Query{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
-		"list of a schedule by states": {job.Query{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_schedule"},
-		"list of a key by states":      {job.Query{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}}, "jobs_key"},
+		"list of a schedule by state": {job.Query{Schedule: uuid.New(), States: []job.State{job.Completed}}, "jobs_schedule"},
+		"list of a schedule by states": {job.Query{Schedule: uuid.New(), States: []job.State{job.Available, job.Executing, job.Completed}},
+			"jobs_schedule"},
+		"list of a key by states": {job.Query{Key: new(string), States: []job.State{job.Available, job.Executing, job.Completed}},
+			"jobs_key"},
 		"list of a key and a schedule": {job.Query{Key: new(string), Schedule: uuid.New()}, "jobs_schedule"},
 		"list of two tags":             {job.Query{Tags: []string{"a", "b"}}, "g USING PRIMARY KEY"},
 		"list of a tag and a host":     {job.Query{Tags: []string{"a"}, Host: "a"}, "g USING PRIMARY KEY"},
 		"list of a name and a host":    {job.Query{Name: new(string), Host: "a"}, "jobs_name"},
 		"list of a host by state":      {job.Query{Host: "a", States: []job.State{job.Completed}}, "jobs_host"},
-		"list of a tag and times":      {job.Query{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)}, "g USING PRIMARY KEY"},
-		"list of a schedule and tag":   {job.Query{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
+		"list of a tag and times": {job.Query{Tags: []string{"a"}, Since: time.Unix(1, 0), Until: time.Unix(2, 0)},
+			"g USING PRIMARY KEY"},
+		"list of a schedule and tag": {job.Query{Tags: []string{"a"}, Schedule: uuid.New()}, "jobs_schedule"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.query.Limit = 10
@@ -464,11 +486,12 @@ func (c *scene) await() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.s.WaitApply(ctx, store.WaitStep{Account: account, Limit: 100, Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
-		j := *m.Job
-		j.DueAt = m.Now
-		return &store.Changes{Job: &j}
-	}})
+	_, err = c.s.WaitApply(ctx, store.WaitStep{Account: account, Limit: 100,
+		Decide: func(_ *store.Released, m *store.Snapshot) *store.Changes {
+			j := *m.Job
+			j.DueAt = m.Now
+			return &store.Changes{Job: &j}
+		}})
 	return err
 }
 
@@ -481,7 +504,8 @@ func (c *scene) claimOf(ref store.QueueKey) store.Claim {
 	claim := store.Claim{QueueKey: ref, Attempt: 1, StartAt: c.s.Now().Add(time.Hour)}
 	if ref.Kind == store.KindJob {
 		at := claim.StartAt
-		claim.Log = &job.Log{ID: job.NewID(at), Owner: c.owner, Job: c.job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(`{}`)}
+		claim.Log = &job.Log{ID: job.NewID(at), Owner: c.owner, Job: c.job.Number, Event: job.EventRequest, InsertedAt: at,
+			Payload: rawjson.Value(`{}`)}
 		claim.Deliveries = []job.Delivery{c.event()}
 	}
 	return claim
@@ -496,13 +520,14 @@ func (c *scene) finish() error {
 	if err := c.claim(); err != nil {
 		return err
 	}
-	_, err := c.s.QueueFinish(c.t.Context(), []store.Finish{{QueueKey: c.ref, Node: c.node, Attempt: 1, Job: c.job, Decide: func(m *store.Snapshot) *store.Changes {
-		j := *c.job
-		j.State, j.CompletedAt = job.Completed, c.s.Now()
-		next := newJob(c.s, c.owner, `{}`)
-		next.Job.ScheduleID = c.job.ScheduleID
-		return &store.Changes{Job: &j, Schedule: m.Schedule, Next: &next, Deliveries: []job.Delivery{c.event()}}
-	}}})
+	_, err := c.s.QueueFinish(c.t.Context(), []store.Finish{{QueueKey: c.ref, Node: c.node, Attempt: 1, Job: c.job,
+		Decide: func(m *store.Snapshot) *store.Changes {
+			j := *c.job
+			j.State, j.CompletedAt = job.Completed, c.s.Now()
+			next := newJob(c.s, c.owner, `{}`)
+			next.Job.ScheduleID = c.job.ScheduleID
+			return &store.Changes{Job: &j, Schedule: m.Schedule, Next: &next, Deliveries: []job.Delivery{c.event()}}
+		}}})
 	return err
 }
 

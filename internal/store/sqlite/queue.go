@@ -45,10 +45,11 @@ func (s *Store) QueueHeld(ctx context.Context, node int64, claims []store.Claim)
 	held := make([]store.ClaimStatus, len(claims))
 	err := s.readAs(ctx, engine, func(t *tx) error {
 		for i, c := range claims {
-			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(*sqlite.Stmt) error {
-				held[i] = store.Held
-				return nil
-			}, c.Due, c.Kind, c.Number, node, c.Attempt)
+			err := t.query(`SELECT 1 FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`,
+				func(*sqlite.Stmt) error {
+					held[i] = store.Held
+					return nil
+				}, c.Due, c.Kind, c.Number, node, c.Attempt)
 			if err != nil {
 				return err
 			}
@@ -251,10 +252,11 @@ func (s *Store) QueueRelease(ctx context.Context, node int64, claims []store.Cla
 // what a later claim has stored.
 func (t *tx) release(node int64, c *store.Claim) error {
 	var held *store.ClaimInfo
-	err := t.query(`SELECT begin_at FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`, func(stmt *sqlite.Stmt) error {
-		held = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: (&columns{stmt: stmt}).time()}
-		return nil
-	}, c.Due, c.Kind, c.Number, node, c.Attempt)
+	err := t.query(`SELECT begin_at FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = ? AND attempt = ?`,
+		func(stmt *sqlite.Stmt) error {
+			held = &store.ClaimInfo{Node: node, Attempt: c.Attempt, StartAt: (&columns{stmt: stmt}).time()}
+			return nil
+		}, c.Due, c.Kind, c.Number, node, c.Attempt)
 	if err != nil || held == nil {
 		return err
 	}

@@ -160,7 +160,8 @@ var byteParts = [store.ByteParts]string{
 }
 
 // AccountBytes implements store.Quotas.
-func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark, rows int) (bytes int64, next *store.ByteMark, err error) {
+func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark,
+	rows int) (bytes int64, next *store.ByteMark, err error) {
 	read := 0
 	mark := from
 	err = s.readAs(ctx, background, func(t *tx) error {

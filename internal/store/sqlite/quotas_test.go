@@ -29,7 +29,8 @@ func TestUses_StayCorrectAfterFailedTransactions(t *testing.T) {
 		if err != nil || use.Pending != want {
 			t.Errorf("%s: %d pending jobs, %v, want %d", when, use.Pending, err, want)
 		}
-		if jobs, err := s.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 100}}); err != nil || int64(len(jobs)) != want {
+		if jobs, err := s.JobList(t.Context(), owner, job.Query{ListQuery: job.ListQuery{Limit: 100}}); err != nil ||
+			int64(len(jobs)) != want {
 			t.Errorf("%s: %d jobs are stored, %v", when, len(jobs), err)
 		}
 	}

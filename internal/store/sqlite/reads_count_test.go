@@ -37,7 +37,8 @@ func dbStatus(t *testing.T, conn *sqlite.Conn, op int32) int {
 	values := new([2]int32)
 	result := reflect.ValueOf(lib.Xsqlite3_db_status).Call([]reflect.Value{
 		tls, reflect.ValueOf(uintptr(fields.FieldByName("conn").Uint())), reflect.ValueOf(op),
-		reflect.ValueOf(uintptr(unsafe.Pointer(&values[0]))), reflect.ValueOf(uintptr(unsafe.Pointer(&values[1]))), reflect.ValueOf(int32(1)),
+		reflect.ValueOf(uintptr(unsafe.Pointer(&values[0]))), reflect.ValueOf(uintptr(unsafe.Pointer(&values[1]))),
+		reflect.ValueOf(int32(1)),
 	})
 	if code := result[0].Int(); code != lib.SQLITE_OK {
 		t.Fatalf("sqlite3_db_status returned %d", code)
@@ -58,7 +59,8 @@ func TestPrune_ReadsBoundedPages(t *testing.T) {
 			return err
 		}
 		return x.exec(numbers+`INSERT INTO jobs (id, account, state, schedule_id, inserted_at, scheduled_at, due_at, completed_at, args)
-			SELECT randomblob(16), ?, 4, CASE WHEN i <= ? THEN CAST(printf('%016d', i) AS BLOB) END, 0, 0, 0, i / 300, '{}' FROM n`, kept+gone, owner.Number, kept)
+			SELECT randomblob(16), ?, 4, CASE WHEN i <= ? THEN CAST(printf('%016d', i) AS BLOB) END, 0, 0, 0, i / 300, '{}' FROM n`,
+			kept+gone, owner.Number, kept)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,8 @@ func (recordsEngine) Dialect() records.Dialect { return records.SQLite }
 func (e recordsEngine) Now() time.Time { return e.store.Now() }
 
 var classOfRecords = map[records.Class]class{
-	records.Background: background, records.Access: access, records.Single: single, records.Pages: pages, records.Heavy: heavy, records.Queue: engine,
+	records.Background: background, records.Access: access, records.Single: single, records.Pages: pages, records.Heavy: heavy,
+	records.Queue: engine,
 }
 
 // Read implements records.Engine.
@@ -90,7 +91,8 @@ func (t *tx) runOne(q *records.Query) error {
 		t.wrote = t.wrote || changed > 0
 	}
 	switch {
-	case err != nil && q.Taken != nil && (sqlite.ErrCode(err) == sqlite.ResultConstraintUnique || sqlite.ErrCode(err) == sqlite.ResultConstraintPrimaryKey):
+	case err != nil && q.Taken != nil && (sqlite.ErrCode(err) == sqlite.ResultConstraintUnique ||
+		sqlite.ErrCode(err) == sqlite.ResultConstraintPrimaryKey):
 		return q.Taken
 	case err != nil:
 		return err

@@ -93,11 +93,13 @@ func (s *Store) RequestPrune(ctx context.Context, expired time.Time, limit int) 
 // RequestPage implements store.Copyable.
 func (s *Store) RequestPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) (page []*store.Request, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT id, digest, job, expires_at FROM requests WHERE account = ? AND id > ? ORDER BY id LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			page = append(page, &store.Request{Account: owner.Number, ID: c.uuid(), Digest: c.blob(), Job: c.uuid(), ExpiresAt: c.time()})
-			return nil
-		}, owner.Number, after[:], limit)
+		return t.query(`SELECT id, digest, job, expires_at FROM requests WHERE account = ? AND id > ? ORDER BY id LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				page = append(page, &store.Request{Account: owner.Number, ID: c.uuid(), Digest: c.blob(), Job: c.uuid(),
+					ExpiresAt: c.time()})
+				return nil
+			}, owner.Number, after[:], limit)
 	})
 	return page, err
 }

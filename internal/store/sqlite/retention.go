@@ -41,7 +41,8 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 		if err != nil {
 			return false, err
 		}
-		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND j.state >= 4 AND `+ended+` < ? AND NOT `+newest, key, before)
+		removed, err := t.deleteTagged(jobTags, key, `DELETE FROM jobs AS j WHERE j.number = ? AND j.state >= 4 AND `+ended+` < ? AND NOT `+
+			newest, key, before)
 		if err == nil && removed {
 			err = t.exec(`DELETE FROM completions WHERE job = ?`, key)
 		}
@@ -54,24 +55,26 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 }
 
 // oldJobs finds jobs that are to go, up to removedBytes of them.
-func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.PruneMark, limit int) (old []int64, batch store.Pruned, err error) {
+func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.PruneMark,
+	limit int) (old []int64, batch store.Pruned, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
 		old, batch = nil, store.Pruned{Next: after}
 		size := int64(0)
 		return t.query(`SELECT `+ended+`, j.number, CASE WHEN `+newest+` THEN -1 ELSE `+jobArgsSize+` END FROM jobs j INDEXED BY jobs_final
-			WHERE j.state >= 4 AND (`+ended+`, j.number) > (?, ?) AND `+ended+` < ? ORDER BY `+ended+`, j.number LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			batch.Examined++
-			batch.Next = store.PruneMark{At: c.time(), Number: c.int64()}
-			if bytes := c.int64(); bytes >= 0 {
-				old = append(old, batch.Next.Number)
-				size += bytes
-			}
-			if batch.More = batch.Examined == limit || size >= removedBytes; batch.More {
-				return errStop
-			}
-			return nil
-		}, instant(after.At), after.Number, before, limit)
+			WHERE j.state >= 4 AND (`+ended+`, j.number) > (?, ?) AND `+ended+` < ? ORDER BY `+ended+`, j.number LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				c := &columns{stmt: stmt}
+				batch.Examined++
+				batch.Next = store.PruneMark{At: c.time(), Number: c.int64()}
+				if bytes := c.int64(); bytes >= 0 {
+					old = append(old, batch.Next.Number)
+					size += bytes
+				}
+				if batch.More = batch.Examined == limit || size >= removedBytes; batch.More {
+					return errStop
+				}
+				return nil
+			}, instant(after.At), after.Number, before, limit)
 	})
 	return old, batch, err
 }
@@ -120,11 +123,13 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 // oldLogs finds logs that are to go, up to removedBytes of them. They stand nearly in
 // order of time, so a batch of newer ones ends the round; the next one begins with
 // these.
-func (s *Store) oldLogs(ctx context.Context, before time.Time, after store.PruneMark, limit int) (old []int64, batch store.Pruned, err error) {
+func (s *Store) oldLogs(ctx context.Context, before time.Time, after store.PruneMark,
+	limit int) (old []int64, batch store.Pruned, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
 		old, batch = nil, store.Pruned{Next: after}
 		newer, firstNewer, size := 0, int64(0), int64(0)
-		err := t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, `+payloadSize+` FROM logs l WHERE l.seq > ? ORDER BY l.seq LIMIT ?`, func(stmt *sqlite.Stmt) error {
+		err := t.query(`SELECT l.seq, CASE WHEN l.inserted_at < ? THEN `+needed+` ELSE 2 END, `+payloadSize+
+			` FROM logs l WHERE l.seq > ? ORDER BY l.seq LIMIT ?`, func(stmt *sqlite.Stmt) error {
 			c := &columns{stmt: stmt}
 			batch.Examined++
 			batch.Next.Number = c.int64()

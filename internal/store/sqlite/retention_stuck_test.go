@@ -32,7 +32,8 @@ func TestPrune_GoesOnBehindARecordThatCannotBeRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune, "logs": s.LogPrune} {
+	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune,
+		"logs": s.LogPrune} {
 		before := s.Now().Add(-time.Hour)
 		if _, err := prune(t.Context(), before, store.PruneMark{}, 10); err == nil {
 			t.Errorf("%s: no error", kind)

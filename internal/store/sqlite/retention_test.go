@@ -48,7 +48,8 @@ func TestLogsThatMessagesNeedStay(t *testing.T) {
 	fill := func(n int, at time.Time) {
 		err := s.write(t.Context(), func(x *tx) error {
 			return x.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT ?)
-				INSERT INTO logs (id, account, job, event, inserted_at, payload) SELECT randomblob(16), ?, i, 2, ?, '{}' FROM n`, n, owner.Number, at)
+				INSERT INTO logs (id, account, job, event, inserted_at, payload) SELECT randomblob(16), ?, i, 2, ?, '{}' FROM n`, n,
+				owner.Number, at)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,8 @@ func (t *tx) insertRevision(r *job.Revision) error {
 	err := t.exec(`INSERT INTO revisions (account, record, revision, changed_at, actor, changes) VALUES (?, ?, ?, ?, ?, ?)`,
 		r.Owner.Number, r.Record, r.Number, r.At, r.By, r.Changes)
 	if err == nil {
-		err = t.exec(`DELETE FROM revisions WHERE account = ? AND record = ? AND revision <= ?`, r.Owner.Number, r.Record, r.Number-job.MaxRevisions)
+		err = t.exec(`DELETE FROM revisions WHERE account = ? AND record = ? AND revision <= ?`, r.Owner.Number, r.Record,
+			r.Number-job.MaxRevisions)
 	}
 	if err != nil {
 		return fmt.Errorf("storing a revision: %w", err)

@@ -45,7 +45,8 @@ func (t *tx) insertSchedule(s *job.Schedule) error {
 	_, tags := labels(s.Args)
 	err := t.exec(`INSERT INTO schedules (id, account, key, name, description, inserted_at, first_due, epoch, hops, document, args, tags)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document, job.JoinArgs(s.Args, &s.Hidden), tags)
+		s.ID, s.Owner.Number, s.Key, s.Name, s.Description, s.InsertedAt, instant(s.FirstDue), s.Epoch, s.Hops, s.Document,
+		job.JoinArgs(s.Args, &s.Hidden), tags)
 	if err != nil {
 		return fmt.Errorf("inserting a schedule: %w", err)
 	}

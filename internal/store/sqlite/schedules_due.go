@@ -20,10 +20,11 @@ func (s *Store) SchedulesDue(ctx context.Context, owner job.Owner, limit, look i
 	due := &job.DueSchedules{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		looked := 0
-		err := t.query(`SELECT count(*) FROM (SELECT 1 FROM schedules INDEXED BY schedules_list WHERE account = ? LIMIT ?)`, func(stmt *sqlite.Stmt) error {
-			looked = stmt.ColumnInt(0)
-			return nil
-		}, owner.Number, look+1)
+		err := t.query(`SELECT count(*) FROM (SELECT 1 FROM schedules INDEXED BY schedules_list WHERE account = ? LIMIT ?)`,
+			func(stmt *sqlite.Stmt) error {
+				looked = stmt.ColumnInt(0)
+				return nil
+			}, owner.Number, look+1)
 		if err != nil {
 			return err
 		}
@@ -41,7 +42,8 @@ func (s *Store) SchedulesDue(ctx context.Context, owner job.Owner, limit, look i
 		found, err = t.dueSchedules(`SELECT n.id, n.name, j.due_at
 			FROM (SELECT number, account, kind FROM runs WHERE due < ? ORDER BY due LIMIT ?) r
 			CROSS JOIN jobs j ON j.number = r.number CROSS JOIN schedules n ON n.id = j.schedule_id
-			WHERE r.account = ? AND r.kind = 0 AND n.disabled_at IS NULL ORDER BY j.due_at, n.id LIMIT ?`, heldMicros, look, owner.Number, limit)
+			WHERE r.account = ? AND r.kind = 0 AND n.disabled_at IS NULL ORDER BY j.due_at, n.id LIMIT ?`, heldMicros, look, owner.Number,
+			limit)
 		due.Add(found, limit)
 		return err
 	})

@@ -62,10 +62,11 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 			return err
 		}
 		for _, state := range storedStates {
-			err := t.query(`SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`, func(stmt *sqlite.Stmt) error {
-				counts[state] = stmt.ColumnInt64(0) - executing[state]
-				return nil
-			}, owner.Number, state, int64(limit)+executing[state])
+			err := t.query(`SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`,
+				func(stmt *sqlite.Stmt) error {
+					counts[state] = stmt.ColumnInt64(0) - executing[state]
+					return nil
+				}, owner.Number, state, int64(limit)+executing[state])
 			if err != nil {
 				return err
 			}
@@ -77,7 +78,8 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 }
 
 // tallyFiltered counts the newest jobs that match filters.
-func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query, limit int) (counts map[job.State]int64, cut bool, err error) {
+func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
+	limit int) (counts map[job.State]int64, cut bool, err error) {
 	q.ListQuery = job.ListQuery{Limit: limit + 1}
 	err = s.readAs(ctx, heavy, func(t *tx) error {
 		counts = map[job.State]int64{}
@@ -91,10 +93,11 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 		}
 		cut = next != 0 || len(numbers) > limit
 		for _, number := range numbers[:min(limit, len(numbers))] {
-			err = t.query(`SELECT CASE WHEN r.node > 0 AND r.begin_at <= ? THEN ? ELSE j.state END`+fromJobs+`WHERE j.number = ?`, func(stmt *sqlite.Stmt) error {
-				counts[job.State(stmt.ColumnInt(0))]++
-				return nil
-			}, t.now, job.Executing, number)
+			err = t.query(`SELECT CASE WHEN r.node > 0 AND r.begin_at <= ? THEN ? ELSE j.state END`+fromJobs+`WHERE j.number = ?`,
+				func(stmt *sqlite.Stmt) error {
+					counts[job.State(stmt.ColumnInt(0))]++
+					return nil
+				}, t.now, job.Executing, number)
 			if err != nil {
 				return err
 			}
@@ -105,7 +108,8 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 }
 
 // JobScan implements store.Jobs.
-func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int, match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
+func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look int,
+	match func(*job.Job) bool) (found []*job.Job, next int64, err error) {
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
 	}

@@ -12,7 +12,8 @@ func (t *tx) addSecretUses(j *job.Job, names []string) error {
 		return nil
 	}
 	for _, name := range names {
-		if err := t.exec(`INSERT INTO secret_uses (account, name, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, j.Owner.Number, name, j.Number); err != nil {
+		if err := t.exec(`INSERT INTO secret_uses (account, name, job) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, j.Owner.Number, name,
+			j.Number); err != nil {
 			return fmt.Errorf("storing which secrets a job uses: %w", err)
 		}
 	}

@@ -46,7 +46,8 @@ func skipNumbers(conn *sqlite.Conn, path string, nextJob int64, now time.Time, r
 		return err
 	}
 	if last < result.LastJob || last >= maxNumber {
-		return fmt.Errorf("the next job can't have the number %d; choose one above %d and up to %d with --next-job", last+1, result.LastJob, int64(maxNumber))
+		return fmt.Errorf("the next job can't have the number %d; choose one above %d and up to %d with --next-job", last+1, result.LastJob,
+			int64(maxNumber))
 	}
 	result.NextJob = last + 1
 	return sqlitex.ExecuteScript(conn, `

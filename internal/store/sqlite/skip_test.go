@@ -24,7 +24,10 @@ func lostAfterBackup(t *testing.T, high int64) (path, backup string) {
 	if _, err := Backup(t.Context(), path, backup); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.write(t.Context(), func(tx *tx) error { return tx.exec(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'jobs'`, high-1) }); err != nil {
+	if err := s.write(t.Context(), func(tx *tx) error {
+		return tx.exec(`UPDATE sqlite_sequence SET seq = ? WHERE name = 'jobs'`,
+			high-1)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	lost := newJob(s, owner, `{}`)
@@ -52,7 +55,8 @@ func TestRestore_GivesNoNumberTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.LastJob != 1 || result.NextJob <= high || result.NextJob > high+2*numbersStep || result.Skipped != SkippedKnown || time.Since(result.At) > time.Hour {
+	if result.LastJob != 1 || result.NextJob <= high || result.NextJob > high+2*numbersStep || result.Skipped != SkippedKnown ||
+		time.Since(result.At) > time.Hour {
 		t.Errorf("the restore returned %+v; expected last job 1, known numbers a little above %d, made just now", result, high)
 	}
 	again := openAt(t, path, true)
@@ -120,7 +124,8 @@ func TestRestore_EstimatesFromTheBusiestHour(t *testing.T) {
 	var result RestoreResult
 	err := s.write(t.Context(), func(tx *tx) error { return skipNumbers(tx.conn, filepath.Join(t.TempDir(), "q.db"), 0, now, &result) })
 	// 400 an hour, ten times: 2 a second for 86,401 s, rounded up.
-	if err != nil || result.LastJob != 400 || result.NextJob != 200_001 || result.Skipped != SkippedEstimated || !result.At.Equal(now.Add(-24*time.Hour)) {
+	if err != nil || result.LastJob != 400 || result.NextJob != 200_001 || result.Skipped != SkippedEstimated ||
+		!result.At.Equal(now.Add(-24*time.Hour)) {
 		t.Errorf("skipping numbers returned %+v, %v", result, err)
 	}
 }
@@ -135,7 +140,10 @@ func TestNumbers_CoverBeforeTheCommit(t *testing.T) {
 		t.Errorf("the file of a new database covers %d, %v", covered, err)
 	}
 	insert(t, s, newJob(s, owner, `{}`))
-	if err := s.write(t.Context(), func(tx *tx) error { return tx.exec(`UPDATE sqlite_sequence SET seq = 5000000 WHERE name = 'jobs'`) }); err != nil {
+	if err := s.write(t.Context(), func(tx *tx) error {
+		return tx.exec(
+			`UPDATE sqlite_sequence SET seq = 5000000 WHERE name = 'jobs'`)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	good := s.writer.numbers.file

@@ -12,7 +12,8 @@ import (
 )
 
 // ScheduleRuns implements store.Summaries.
-func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID, limit int) (map[uuid.UUID][]job.RunSummary, error) {
+func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []uuid.UUID,
+	limit int) (map[uuid.UUID][]job.RunSummary, error) {
 	runs := map[uuid.UUID][]job.RunSummary{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		for _, schedule := range schedules {
@@ -20,7 +21,8 @@ func (s *Store) ScheduleRuns(ctx context.Context, owner job.Owner, schedules []u
 				(SELECT l.inserted_at FROM logs l WHERE l.job = j.number AND l.event = 1 AND l.inserted_at <= ? ORDER BY l.id LIMIT 1), coalesce(r.node, 0), r.begin_at`+
 				fromJobs+`WHERE +j.account = ? AND j.schedule_id = ? ORDER BY j.number DESC LIMIT ?`, func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
-				g := job.RunSummary{Number: c.int64(), State: job.State(c.int()), ScheduledAt: c.time(), DueAt: c.time(), AttemptedAt: c.time(), EndedAt: c.time(), StartedAt: c.time()}
+				g := job.RunSummary{Number: c.int64(), State: job.State(c.int()), ScheduledAt: c.time(), DueAt: c.time(),
+					AttemptedAt: c.time(), EndedAt: c.time(), StartedAt: c.time()}
 				g.DueAt, _ = store.OwnDue(g.DueAt)
 				if node, begin := c.int64(), c.time(); node > 0 && !begin.After(t.now) {
 					g.State, g.AttemptedAt = job.Executing, begin
@@ -42,13 +44,14 @@ func (s *Store) JobsDue(ctx context.Context, owner job.Owner, before time.Time, 
 	due := &job.DueJobs{}
 	err := s.readAs(ctx, pages, func(t *tx) error {
 		numbers, looked := []int64{}, 0
-		err := t.query(`SELECT number, account = ? AND kind = 0 FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			looked++
-			if stmt.ColumnInt64(1) == 1 {
-				numbers = append(numbers, stmt.ColumnInt64(0))
-			}
-			return nil
-		}, owner.Number, t.now, before, look)
+		err := t.query(`SELECT number, account = ? AND kind = 0 FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?`,
+			func(stmt *sqlite.Stmt) error {
+				looked++
+				if stmt.ColumnInt64(1) == 1 {
+					numbers = append(numbers, stmt.ColumnInt64(0))
+				}
+				return nil
+			}, owner.Number, t.now, before, look)
 		if err != nil {
 			return err
 		}

@@ -24,10 +24,11 @@ func (s *Store) QueueMove(ctx context.Context, refs []store.QueueKey, by time.Du
 
 func (t *tx) moveItem(ref store.QueueKey, by time.Duration) error {
 	attempt := -1
-	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = 0 RETURNING attempt, revision`, func(stmt *sqlite.Stmt) error {
-		attempt, ref.Revision = stmt.ColumnInt(0), stmt.ColumnInt64(1)
-		return nil
-	}, ref.Due, ref.Kind, ref.Number)
+	err := t.query(`DELETE FROM runs WHERE due = ? AND kind = ? AND number = ? AND node = 0 RETURNING attempt, revision`,
+		func(stmt *sqlite.Stmt) error {
+			attempt, ref.Revision = stmt.ColumnInt(0), stmt.ColumnInt64(1)
+			return nil
+		}, ref.Due, ref.Kind, ref.Number)
 	if err != nil || attempt < 0 {
 		return err
 	}

@@ -36,7 +36,8 @@ var (
 // tag stores the tags of a record.
 func (t *tx) tag(table tagTable, account int64, key any, tags rawjson.Value) error {
 	for _, tag := range rawjson.Elements(tags) {
-		err := t.exec(`INSERT INTO `+table.name+` (account, tag, `+table.key+`) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, account, rawjson.Text(tag), key)
+		err := t.exec(`INSERT INTO `+table.name+` (account, tag, `+table.key+`) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, account,
+			rawjson.Text(tag), key)
 		if err != nil {
 			return fmt.Errorf("storing a tag: %w", err)
 		}

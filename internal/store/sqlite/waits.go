@@ -73,5 +73,6 @@ func (t *tx) releaseOne(step *store.WaitStep, r *store.Released) (waits bool, er
 // noteEnd stores the end of a job for which others wait.
 func (t *tx) noteEnd(j *job.Job) error {
 	t.released = true
-	return t.exec(`INSERT INTO job_ends (account, job, state, ended_at) VALUES (?, ?, ?, ?)`, j.Owner.Number, j.Number, j.State, store.EndedAt(j))
+	return t.exec(`INSERT INTO job_ends (account, job, state, ended_at) VALUES (?, ?, ?, ?)`, j.Owner.Number, j.Number, j.State,
+		store.EndedAt(j))
 }

@@ -23,7 +23,8 @@ const minChunk, maxChunk = 8, 256
 
 func newSource(from, where string, args ...any) *source {
 	return &source{
-		query: `SELECT number FROM ` + from + ` WHERE ` + where + ` AND number <= ? ORDER BY number DESC LIMIT ?`, args: args, size: minChunk,
+		query: `SELECT number FROM ` + from + ` WHERE ` + where + ` AND number <= ? ORDER BY number DESC LIMIT ?`, args: args,
+		size: minChunk,
 	}
 }
 
@@ -153,10 +154,12 @@ func (t *tx) numbersWithin(q job.Query) (highest, lowest int64, err error) {
 		}
 	}
 	if !q.Since.IsZero() {
-		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id < ? ORDER BY id DESC LIMIT 1`, read(&lowest), job.IDBound(q.Since.Add(-job.InsertWithin)))
+		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id < ? ORDER BY id DESC LIMIT 1`, read(&lowest),
+			job.IDBound(q.Since.Add(-job.InsertWithin)))
 	}
 	if !q.Until.IsZero() && err == nil {
-		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id >= ? ORDER BY id LIMIT 1`, read(&highest), job.IDBound(q.Until.Add(job.InsertWithin)))
+		err = t.query(`SELECT number FROM jobs INDEXED BY jobs_id WHERE id >= ? ORDER BY id LIMIT 1`, read(&highest),
+			job.IDBound(q.Until.Add(job.InsertWithin)))
 	}
 	return highest, lowest, err
 }

@@ -142,7 +142,8 @@ func (t *tx) ends() error {
 		`SELECT args, packed FROM jobs ORDER BY number LIMIT 1`, `SELECT args, packed FROM jobs ORDER BY number DESC LIMIT 1`,
 		`SELECT payload, packed FROM logs ORDER BY seq LIMIT 1`, `SELECT payload, packed FROM logs ORDER BY seq DESC LIMIT 1`,
 		`SELECT lane FROM runs ORDER BY due, kind, number LIMIT 1`, `SELECT email FROM accounts ORDER BY number LIMIT 1`,
-		`SELECT id FROM keys ORDER BY id LIMIT 1`, `SELECT id FROM schedules ORDER BY id LIMIT 1`, `SELECT number FROM deliveries ORDER BY number LIMIT 1`,
+		`SELECT id FROM keys ORDER BY id LIMIT 1`, `SELECT id FROM schedules ORDER BY id LIMIT 1`,
+		`SELECT number FROM deliveries ORDER BY number LIMIT 1`,
 	} {
 		if err := t.exec(query); err != nil {
 			return err

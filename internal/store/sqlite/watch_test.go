@@ -220,7 +220,10 @@ func TestOpen_ExplainsUnusableFiles(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, openAt(t, damaged, true))
 	for what, spoil := range map[string]func(b []byte){
-		"is not a SQLite database, or its beginning is damaged; give another path, or restore it from a backup": func(b []byte) { copy(b, "garbage garbage!") },
+		"is not a SQLite database, or its beginning is damaged; give another path, or restore it from a backup": func(b []byte) {
+			copy(b,
+				"garbage garbage!")
+		},
 		"is damaged; restore it from a backup": func(b []byte) { clear(b[4096:]) },
 	} {
 		b, err := os.ReadFile(damaged)
@@ -246,7 +249,8 @@ func TestOpen_ExplainsUnusableFiles(t *testing.T) {
 	if err := os.Chmod(damaged, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), damaged, Options{Exclusive: true}); err == nil || !strings.Contains(err.Error(), damaged+" can't be read and written by") {
+	if _, err := Open(t.Context(), damaged, Options{Exclusive: true}); err == nil ||
+		!strings.Contains(err.Error(), damaged+" can't be read and written by") {
 		t.Errorf("a file that can't be written was opened with %v", err)
 	}
 }

@@ -65,7 +65,8 @@ func accountsReadBack(w *world) {
 func accountsEmailsUnique(w *world) {
 	before, err := w.s.AccountGet(w.ctx, "owner@example.com")
 	w.ok("AccountGet", err)
-	again := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now, Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: w.now}}}
+	again := &identity.Account{Owner: job.Owner{ID: uuid.New()}, Email: "owner@example.com", CreatedAt: w.now,
+		Secrets: []identity.Secret{{Value: "whsec_x", CreatedAt: w.now}}}
 	w.wantCode("a second account of one email", w.s.AccountInsert(w.ctx, again), fault.Invalid)
 	after, err := w.s.AccountGet(w.ctx, "owner@example.com")
 	w.ok("AccountGet", err)
@@ -115,7 +116,8 @@ func accountsSecretsRotate(w *world) {
 	first, second := w.now.Add(time.Hour), w.now.Add(3*time.Hour)
 	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, first))
 	w.same("the secrets after one rotation", w.secrets(), "whsec_b until -; "+old+" until "+moment(first)+"; ")
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_c", CreatedAt: w.now.Add(2 * time.Second)}, second))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_c", CreatedAt: w.now.Add(2 * time.Second)},
+		second))
 	w.same("the secrets after two: none lives longer than it was to", w.secrets(),
 		"whsec_c until -; whsec_b until "+moment(second)+"; "+old+" until "+moment(first)+"; ")
 	a, err := w.s.AccountOf(w.ctx, w.other.Number)

@@ -54,7 +54,8 @@ func alertRecords(w *world) {
 	}
 	a, err := w.s.AlertGet(w.ctx, w.owner, "a")
 	w.ok("AlertGet", err)
-	if string(a.Definition) != `{"on":["failed"]}` || a.LateBy != 0 || a.InsertedAt.IsZero() || a.UpdatedAt.Before(a.InsertedAt) || a.Owner != w.owner {
+	if string(a.Definition) != `{"on":["failed"]}` || a.LateBy != 0 || a.InsertedAt.IsZero() || a.UpdatedAt.Before(a.InsertedAt) ||
+		a.Owner != w.owner {
 		w.Errorf("read %+v", a)
 	}
 	again := *a
@@ -89,13 +90,15 @@ func alertsFull(w *world) {
 	for i := range store.MaxAlerts {
 		w.putAlert(w.owner, fmt.Sprint("a", i), `{}`, 0)
 	}
-	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "more", Definition: rawjson.Value(`{}`), Match: rawjson.Value(`{}`)}, store.PutAlways)
+	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "more", Definition: rawjson.Value(`{}`), Match: rawjson.Value(`{}`)},
+		store.PutAlways)
 	w.wantCode("one more", err, fault.Invalid)
 	w.putAlert(w.owner, "a7", `{"a":1}`, 0)
 	w.putAlert(w.other, "more", `{}`, 0)
 	large := rawjson.Quote(strings.Repeat("x", store.MaxAlertBytes-3))
 	for _, name := range []string{"large", "more"} {
-		_, err = w.s.AlertPut(w.ctx, &store.Alert{Owner: w.other, Name: name, Definition: large, Match: rawjson.Value(`{}`)}, store.PutAlways)
+		_, err = w.s.AlertPut(w.ctx, &store.Alert{Owner: w.other, Name: name, Definition: large, Match: rawjson.Value(`{}`)},
+			store.PutAlways)
 		if name == "large" {
 			w.wantCode("more bytes", err, fault.Invalid)
 		} else {
@@ -135,7 +138,8 @@ func (w *world) record(j *job.Job, outcomes ...store.AlertOutcome) {
 			o.Detail = rawjson.Value(`{}`)
 		}
 	}
-	_, err := w.s.JobChange(w.ctx, j.Owner, job.Ref{Number: j.Number}, func(*store.Snapshot) *store.Changes { return &store.Changes{Outcomes: outcomes} })
+	_, err := w.s.JobChange(w.ctx, j.Owner, job.Ref{Number: j.Number},
+		func(*store.Snapshot) *store.Changes { return &store.Changes{Outcomes: outcomes} })
 	w.ok("JobChange", err)
 }
 
@@ -163,7 +167,8 @@ func alertOutcomes(w *world) {
 	w.wantPending()
 	mine, theirs := w.waiting(w.owner), w.waiting(w.other)
 	at := w.now.Add(time.Second)
-	w.record(mine, store.AlertOutcome{Kind: store.AlertFailed, At: at, Tags: "x y", Detail: rawjson.Value(`{"a":"é\u0000"}`)}, store.AlertOutcome{Kind: store.AlertSucceeded, At: at})
+	w.record(mine, store.AlertOutcome{Kind: store.AlertFailed, At: at, Tags: "x y", Detail: rawjson.Value(`{"a":"é\u0000"}`)},
+		store.AlertOutcome{Kind: store.AlertSucceeded, At: at})
 	w.record(theirs, store.AlertOutcome{Kind: store.AlertFailed, At: at})
 	w.wantPending(w.owner.Number, w.other.Number)
 	if m := w.trackAlerts(w.other, nil, nil); len(m.Alerts) != 0 || len(m.Events) != 0 {
@@ -171,11 +176,13 @@ func alertOutcomes(w *world) {
 	}
 	w.wantPending(w.owner.Number)
 	m := w.trackAlerts(w.owner, nil, nil)
-	if len(m.Events) != 2 || len(m.Alerts) != 1 || m.Alerts[0].Name != "a" || m.Alerts[0].LateBy != time.Minute || m.Owner != w.owner || m.Now.Before(w.now) {
+	if len(m.Events) != 2 || len(m.Alerts) != 1 || m.Alerts[0].Name != "a" || m.Alerts[0].LateBy != time.Minute || m.Owner != w.owner ||
+		m.Now.Before(w.now) {
 		w.Fatalf("tracked %+v", m)
 	}
 	e := m.Events[0]
-	if e.Job != mine.Number || e.Schedule != uuid.Nil || e.Kind != store.AlertFailed || !e.At.Equal(at) || e.Tags != "x y" || string(e.Detail) != `{"a":"é\u0000"}` || e.Owner != w.owner {
+	if e.Job != mine.Number || e.Schedule != uuid.Nil || e.Kind != store.AlertFailed || !e.At.Equal(at) || e.Tags != "x y" ||
+		string(e.Detail) != `{"a":"é\u0000"}` || e.Owner != w.owner {
 		w.Errorf("read %+v", e)
 	}
 	if m.Events[1].Kind != store.AlertSucceeded {
@@ -195,7 +202,8 @@ func alertOutcomeWithFinish(w *world) {
 	finish := store.Finish{QueueKey: refOf(j), Node: w.node, Attempt: 1, Job: j, Decide: func(*store.Snapshot) *store.Changes {
 		done := *j
 		done.Discard(w.now)
-		return &store.Changes{Job: &done, Outcomes: []store.AlertOutcome{{Owner: j.Owner, Job: j.Number, Kind: store.AlertFailed, At: w.now, Detail: rawjson.Value(`{}`)}}}
+		return &store.Changes{Job: &done, Outcomes: []store.AlertOutcome{{Owner: j.Owner, Job: j.Number, Kind: store.AlertFailed, At: w.now,
+			Detail: rawjson.Value(`{}`)}}}
 	}}
 	for i, want := range []bool{true, false} {
 		held, err := w.s.QueueFinish(w.ctx, []store.Finish{finish})
@@ -217,9 +225,11 @@ func alertChanges(w *world) {
 	w.trackAlerts(w.owner, nil, &store.AlertChanges{
 		Data:   rawjson.Value(`{"n":1}`),
 		Alerts: []*store.Alert{{Name: "a", Data: rawjson.Value(`{"m":2}`), WakeAt: later}},
-		States: []store.AlertState{{AlertStateKey: key, Job: 7, WakeAt: soon, Data: rawjson.Value(`{"f":3}`)}, {AlertStateKey: store.AlertStateKey{Alert: "a", Kind: store.AlertFailing}}},
+		States: []store.AlertState{{AlertStateKey: key, Job: 7, WakeAt: soon, Data: rawjson.Value(`{"f":3}`)},
+			{AlertStateKey: store.AlertStateKey{Alert: "a", Kind: store.AlertFailing}}},
 		Deliveries: []job.Delivery{{
-			MessageID: "msg_1", Owner: w.owner, Job: j.Number, Channel: job.AlertWebhook, URL: "https://receiver.example/", Event: "alert.failed", DueAt: w.now, Body: rawjson.Value(`{"a":1}`),
+			MessageID: "msg_1", Owner: w.owner, Job: j.Number, Channel: job.AlertWebhook, URL: "https://receiver.example/",
+			Event: "alert.failed", DueAt: w.now, Body: rawjson.Value(`{"a":1}`),
 		}},
 	})
 	if next := w.wantPending(); !next.Equal(soon.Truncate(time.Microsecond)) {
@@ -233,16 +243,20 @@ func alertChanges(w *world) {
 	for _, limit := range []int{1, 10} {
 		states, err := w.s.AlertStates(w.ctx, w.owner, limit)
 		w.ok("AlertStates", err)
-		if len(states) != min(limit, 2) || states[0].Schedule != uuid.Nil || len(states) == 2 && (states[1].AlertStateKey != key || string(states[1].Data) != `{"f":3}`) {
+		if len(states) != min(limit, 2) || states[0].Schedule != uuid.Nil || len(states) == 2 &&
+			(states[1].AlertStateKey != key || string(states[1].Data) != `{"f":3}`) {
 			w.Errorf("%d states: %+v", limit, states)
 		}
 	}
 	w.record(j, store.AlertOutcome{Kind: store.AlertFailed, At: w.now})
-	m := w.trackAlerts(w.owner, nil, &store.AlertChanges{Data: rawjson.Value(`{"n":2}`), Ended: []store.AlertStateKey{key}, Alerts: []*store.Alert{{Name: "a"}}})
-	if string(m.Data) != `{"n":1}` || string(m.Alerts[0].Data) != `{"m":2}` || !m.Alerts[0].WakeAt.Equal(later.Truncate(time.Microsecond)) || len(m.States) != 1 {
+	m := w.trackAlerts(w.owner, nil, &store.AlertChanges{Data: rawjson.Value(`{"n":2}`), Ended: []store.AlertStateKey{key},
+		Alerts: []*store.Alert{{Name: "a"}}})
+	if string(m.Data) != `{"n":1}` || string(m.Alerts[0].Data) != `{"m":2}` ||
+		!m.Alerts[0].WakeAt.Equal(later.Truncate(time.Microsecond)) || len(m.States) != 1 {
 		w.Fatalf("kept %+v", m)
 	}
-	if s := m.States[0]; s.AlertStateKey != key || s.Job != 7 || string(s.Data) != `{"f":3}` || !s.WakeAt.Equal(soon.Truncate(time.Microsecond)) {
+	if s := m.States[0]; s.AlertStateKey != key || s.Job != 7 || string(s.Data) != `{"f":3}` ||
+		!s.WakeAt.Equal(soon.Truncate(time.Microsecond)) {
 		w.Errorf("state %+v", s)
 	}
 	if next := w.wantPending(); !next.IsZero() {
@@ -254,7 +268,8 @@ func alertChanges(w *world) {
 	}
 	loaded, err := w.s.QueueLoad(w.ctx, queued)
 	w.ok("QueueLoad", err)
-	if d := loaded[0].Delivery; d.Channel != job.AlertWebhook || d.Event != "alert.failed" || string(d.Body) != `{"a":1}` || d.URL != "https://receiver.example/" {
+	if d := loaded[0].Delivery; d.Channel != job.AlertWebhook || d.Event != "alert.failed" || string(d.Body) != `{"a":1}` ||
+		d.URL != "https://receiver.example/" {
 		w.Errorf("delivery %+v", d)
 	}
 }
@@ -275,7 +290,8 @@ func alertMatchChanged(w *world) {
 	if n := states(); n != 2 {
 		w.Errorf("%d states after another definition, want 2", n)
 	}
-	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "a", Definition: rawjson.Value(`{"n":3}`), Match: rawjson.Value(`{"tags":["x"]}`)}, store.PutAlways)
+	_, err := w.s.AlertPut(w.ctx, &store.Alert{Owner: w.owner, Name: "a", Definition: rawjson.Value(`{"n":3}`),
+		Match: rawjson.Value(`{"tags":["x"]}`)}, store.PutAlways)
 	w.ok("AlertPut", err)
 	if n := states(); n != 1 {
 		w.Errorf("%d states after another match, want 1", n)
@@ -351,7 +367,8 @@ func alertTurns(w *world) {
 		all.Go(func() {
 			for range events / 4 {
 				if i%2 == 0 {
-					w.record(j, store.AlertOutcome{Kind: store.AlertFailed, At: w.now}, store.AlertOutcome{Kind: store.AlertFailed, At: w.now})
+					w.record(j, store.AlertOutcome{Kind: store.AlertFailed, At: w.now},
+						store.AlertOutcome{Kind: store.AlertFailed, At: w.now})
 				}
 				n := 0
 				_, err := w.s.AlertTrack(w.ctx, w.owner.Number, nil, func(m *store.AlertSnapshot) *store.AlertChanges {

@@ -65,10 +65,12 @@ func alertWithdrawn(w *world) {
 	mine, theirs := w.insertOne(w.oneOff(w.owner, w.ahead())), w.insertOne(w.oneOff(w.other, w.ahead()))
 	message := func(j *job.Job, id string) job.Delivery {
 		return job.Delivery{
-			MessageID: id, Owner: j.Owner, Job: j.Number, Channel: job.AlertWebhook, URL: "https://receiver.example/", Event: "alert.failed", DueAt: w.now, Body: rawjson.Value(`{}`),
+			MessageID: id, Owner: j.Owner, Job: j.Number, Channel: job.AlertWebhook, URL: "https://receiver.example/",
+			Event: "alert.failed", DueAt: w.now, Body: rawjson.Value(`{}`),
 		}
 	}
-	w.trackAlerts(w.owner, nil, &store.AlertChanges{Deliveries: []job.Delivery{message(mine, "msg_kept"), message(mine, "msg_waits"), message(mine, "msg_retried"), message(mine, "msg_sent")}})
+	w.trackAlerts(w.owner, nil, &store.AlertChanges{Deliveries: []job.Delivery{message(mine, "msg_kept"), message(mine, "msg_waits"),
+		message(mine, "msg_retried"), message(mine, "msg_sent")}})
 	w.trackAlerts(w.other, nil, &store.AlertChanges{Deliveries: []job.Delivery{message(theirs, "msg_waits")}})
 	named := map[string]store.QueueKey{}
 	queued := func() (shown string) {

@@ -47,7 +47,8 @@ func (w *world) wantNothing(what string, err error, before string) {
 func atomicityInsert(w *world) {
 	first := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	before := w.everything()
-	_, err := w.s.JobInsertMany(w.ctx, []store.NewJob{w.oneOff(w.owner, w.ahead()), w.recurring(w.owner, w.past()), w.twin(first), w.oneOff(w.owner, w.past())})
+	_, err := w.s.JobInsertMany(w.ctx, []store.NewJob{w.oneOff(w.owner, w.ahead()), w.recurring(w.owner, w.past()), w.twin(first),
+		w.oneOff(w.owner, w.past())})
 	w.wantNothing("an insert with a twin", err, before)
 	w.insertOne(w.oneOff(w.owner, w.ahead()))
 }

@@ -158,10 +158,12 @@ func (c *bench) claims(jobs []store.NewJob) []store.Claim {
 	claims := make([]store.Claim, len(jobs))
 	for i, n := range jobs {
 		at := n.Job.DueAt
-		log := job.Log{ID: job.NewID(at), Owner: c.owner, Job: n.Job.Number, Event: job.EventRequest, InsertedAt: at, Payload: rawjson.Value(payload)}
+		log := job.Log{ID: job.NewID(at), Owner: c.owner, Job: n.Job.Number, Event: job.EventRequest, InsertedAt: at,
+			Payload: rawjson.Value(payload)}
 		claims[i] = store.Claim{
-			QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number, Lane: 1, Revision: n.Job.Revision},
-			Attempt:  1, StartAt: at, Log: &log,
+			QueueKey: store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: n.Job.Number}, Due: at, Account: c.owner.Number,
+				Lane: 1, Revision: n.Job.Revision},
+			Attempt: 1, StartAt: at, Log: &log,
 		}
 	}
 	return claims

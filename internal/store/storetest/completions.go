@@ -36,7 +36,8 @@ func (w *world) completable(j *job.Job, startAt time.Time) store.Claim {
 	w.Helper()
 	c := w.claimOf(j, startAt)
 	c.Completion = &job.Completion{
-		Token: job.TokenHash(slices.Concat(uuidBytes(), uuidBytes())), Owner: j.Owner, Job: j.Number, Attempt: c.Attempt, StartedAt: startAt, HeardAt: startAt,
+		Token: job.TokenHash(slices.Concat(uuidBytes(), uuidBytes())), Owner: j.Owner, Job: j.Number, Attempt: c.Attempt,
+		StartedAt: startAt, HeardAt: startAt,
 		Await: job.Await{Within: time.Hour, Heartbeat: time.Minute}, Epoch: 7, Request: c.Log.ID,
 	}
 	return c
@@ -89,12 +90,15 @@ func completionStored(w *world) {
 	a, err := w.s.CompletionGet(w.ctx, c.Completion.Token)
 	w.ok("CompletionGet", err)
 	got := a.Completion
-	if got.Token != c.Completion.Token || got.Owner != j.Owner || got.Job != j.Number || got.Attempt != 1 || !got.StartedAt.Equal(w.past().Truncate(time.Microsecond)) ||
-		got.Await != c.Completion.Await || got.Epoch != 7 || got.State != job.CompletionSent || !got.Deadline.IsZero() || got.Reported != nil || got.Early != nil ||
+	if got.Token != c.Completion.Token || got.Owner != j.Owner || got.Job != j.Number || got.Attempt != 1 ||
+		!got.StartedAt.Equal(w.past().Truncate(time.Microsecond)) ||
+		got.Await != c.Completion.Await || got.Epoch != 7 || got.State != job.CompletionSent || !got.Deadline.IsZero() ||
+		got.Reported != nil || got.Early != nil ||
 		got.Progress != nil || got.Request != c.Log.ID || got.Response != uuid.Nil {
 		w.Errorf("stored %+v", got)
 	}
-	if a.Job.Number != j.Number || a.Job.Attempt != 1 || a.Job.State != job.Available || string(a.Request) != string(c.Log.Payload) || a.Response != nil || a.Schedule != nil {
+	if a.Job.Number != j.Number || a.Job.Attempt != 1 || a.Job.State != job.Available || string(a.Request) != string(c.Log.Payload) ||
+		a.Response != nil || a.Schedule != nil {
 		w.Errorf("read with %+v, %s, %s", a.Job, a.Request, a.Response)
 	}
 	account, err := w.s.CompletionAccount(w.ctx, c.Completion.Token)
@@ -166,7 +170,8 @@ func completionSurvives(w *world) {
 func (w *world) completes1(j *job.Job, c *job.Completion) {
 	w.Helper()
 	done, err := w.s.CompletionChange(w.ctx, c, func(m *store.Snapshot) *store.Changes {
-		if !m.Claim.Awaits() || !m.Claim.Completes(m.Completion) || m.Claim.Attempt != 1 || m.Completion.Token != c.Token || m.Job.Attempt != 1 {
+		if !m.Claim.Awaits() || !m.Claim.Completes(m.Completion) || m.Claim.Attempt != 1 || m.Completion.Token != c.Token ||
+			m.Job.Attempt != 1 {
 			w.Errorf("the decision sees %+v and %+v", m.Claim, m.Completion)
 		}
 		ended, over := *m.Job, *m.Completion
@@ -240,7 +245,8 @@ func completionProgress(w *world) {
 	})
 	w.ok("CompletionChange", err)
 	got := w.completion(c.Token)
-	if string(got.Progress) != `{"progress":1.10}` || !got.Deadline.Equal(w.ahead().Truncate(time.Microsecond)) || got.State != job.CompletionAwaiting {
+	if string(got.Progress) != `{"progress":1.10}` || !got.Deadline.Equal(w.ahead().Truncate(time.Microsecond)) ||
+		got.State != job.CompletionAwaiting {
 		w.Errorf("the completion is %+v", got)
 	}
 	if w.get(j).State != job.Executing {

@@ -195,7 +195,8 @@ func concurrencyCancelFinish(w *world) {
 			want, logs = job.Cancelled, "http.request http.error"
 		}
 		got := w.get(j)
-		if held == cancelled || got.State != want || got.CompletedAt.IsZero() != cancelled || got.CancelledAt.IsZero() == cancelled || w.events(j) != logs {
+		if held == cancelled || got.State != want || got.CompletedAt.IsZero() != cancelled || got.CancelledAt.IsZero() == cancelled ||
+			w.events(j) != logs {
 			w.Fatalf("held %v, cancelled %v, but %s with logs %q", held, cancelled, showJob(got), w.events(j))
 		}
 	}

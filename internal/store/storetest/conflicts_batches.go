@@ -19,7 +19,8 @@ func acceptAll([]store.Inserted) error { return nil }
 func conflictBatchAtomic(w *world) {
 	held := w.insertOne(w.keyed(w.owner, "held"))
 	batch := func() []store.NewJob {
-		return []store.NewJob{w.oneOff(w.owner, w.ahead()), w.recurringWithKey("r"), w.keyed(w.owner, "held"), w.replacement("new", 1), w.replacement("held", 2)}
+		return []store.NewJob{w.oneOff(w.owner, w.ahead()), w.recurringWithKey("r"), w.keyed(w.owner, "held"), w.replacement("new", 1),
+			w.replacement("held", 2)}
 	}
 	before := w.everything()
 	refusal := errors.New("refused")
@@ -179,7 +180,8 @@ func conflictMixed(w *world) {
 			one := w.create(single[i])
 			got := batch[i]
 			if got.Conflict != one.Conflict || got.Changed != one.Changed || contentOf(got.Job) != contentOf(one.Job) {
-				w.Fatalf("round %d, item %d: %+v with body %s in the batch, %+v with body %s alone", round, i, got, contentOf(got.Job), one, contentOf(one.Job))
+				w.Fatalf("round %d, item %d: %+v with body %s in the batch, %+v with body %s alone", round, i, got, contentOf(got.Job), one,
+					contentOf(one.Job))
 			}
 			places[[2]uuid.UUID{got.Job.ID, one.Job.ID}] = true
 			if stored := w.get(got.Job); stored.Number != got.Job.Number {
@@ -193,7 +195,8 @@ func conflictMixed(w *world) {
 				w.ok("JobGet", err)
 				jobs[i] = j
 			}
-			if contentOf(jobs[0]) != contentOf(jobs[1]) || (jobs[0].Follows == 0) != (jobs[1].Follows == 0) || (w.queued(jobs[0]) == nil) != (w.queued(jobs[1]) == nil) {
+			if contentOf(jobs[0]) != contentOf(jobs[1]) || (jobs[0].Follows == 0) != (jobs[1].Follows == 0) ||
+				(w.queued(jobs[0]) == nil) != (w.queued(jobs[1]) == nil) {
 				w.Fatalf("round %d: %s in the batch, %s alone", round, showJob(jobs[0]), showJob(jobs[1]))
 			}
 		}

@@ -16,7 +16,8 @@ func (w *world) limitedReplacement(key string, content int, limits ...string) st
 	n.Job.ScheduledAt, n.Job.DueAt = w.past(), w.past()
 	if len(limits) > 0 {
 		list := `"` + strings.Join(limits, `","`) + `"`
-		n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://example.com/hook","limits":[%s],"body":%d,"method":"get","headers":{}}`, list, content))
+		n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://example.com/hook","limits":[%s],"body":%d,"method":"get","headers":{}}`,
+			list, content))
 	}
 	return n
 }

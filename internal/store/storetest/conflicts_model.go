@@ -170,7 +170,8 @@ func (m *conflictState) crash() {
 
 func (m *conflictState) check(step int) {
 	m.Helper()
-	jobs := m.listJobs(m.owner, job.Query{ListQuery: job.ListQuery{Limit: 100}, Key: &m.key, States: []job.State{job.Available, job.Retryable, job.Executing}})
+	jobs := m.listJobs(m.owner, job.Query{ListQuery: job.ListQuery{Limit: 100}, Key: &m.key,
+		States: []job.State{job.Available, job.Retryable, job.Executing}})
 	want := 0
 	for _, expected := range []*modelJob{m.first, m.follower} {
 		if expected == nil {

@@ -66,7 +66,8 @@ func decisionsMoment(w *world) {
 			w.Errorf("the claim in the snapshot is %+v, want attempt 1 from %s", m.Claim, c.StartAt)
 		}
 		if m.Job.State != job.Available || m.Job.Attempt != 1 || !m.Job.AttemptedAt.IsZero() || m.Schedule != nil {
-			w.Errorf("a claimed job is %s with %s in the snapshot, want it as stored, the claimed attempt counted", showJob(m.Job), showSchedule(m.Schedule))
+			w.Errorf("a claimed job is %s with %s in the snapshot, want it as stored, the claimed attempt counted", showJob(m.Job),
+				showSchedule(m.Schedule))
 		}
 	}
 	m := look(jobs[2])
@@ -223,11 +224,13 @@ func decisionsUpdateDefinition(w *world) {
 		want.DueAt = w.ahead()
 		if update {
 			want.Name, want.Description, want.Args, want.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
-			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
+			wantSchedule.Name, wantSchedule.Description, wantSchedule.Args, wantSchedule.FirstDue = &name, &description,
+				rawjson.Value(plain), w.ahead()
 		}
 		got := w.change(j, func(m *store.Snapshot) *store.Changes {
 			after, s := *m.Job, *m.Schedule
-			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain), w.past().Add(time.Second)
+			after.Name, after.Description, after.Args, after.ScheduledAt = &name, &description, rawjson.Value(plain),
+				w.past().Add(time.Second)
 			after.DueAt = w.ahead()
 			s.Name, s.Description, s.Args, s.FirstDue = &name, &description, rawjson.Value(plain), w.ahead()
 			return &store.Changes{Job: &after, Schedule: &s, UpdateDefinition: update}

@@ -54,7 +54,8 @@ func redefine(args string) store.Decide {
 
 func revision(record uuid.UUID, owner job.Owner, number int64, at time.Time) job.Revision {
 	by := job.Actor{Kind: job.ByKey, ID: "id", Name: "na\"me"}
-	return job.NewRevision(record, owner, number, at, by, []job.FieldChange{{Path: "/body", From: rawjson.Value(`1.10`), To: rawjson.Value(`{"ä":null}`)}})
+	return job.NewRevision(record, owner, number, at, by,
+		[]job.FieldChange{{Path: "/body", From: rawjson.Value(`1.10`), To: rawjson.Value(`{"ä":null}`)}})
 }
 
 func definitionsRedefined(w *world) {
@@ -76,7 +77,8 @@ func definitionsRedefined(w *world) {
 	}
 	history, err := w.s.Revisions(w.ctx, w.owner, j.ID)
 	w.ok("Revisions", err)
-	if len(history) != 1 || history[0].Number != 2 || history[0].At.IsZero() || string(history[0].By) != `{"kind":"key","id":"id","name":"na\"me"}` ||
+	if len(history) != 1 || history[0].Number != 2 || history[0].At.IsZero() ||
+		string(history[0].By) != `{"kind":"key","id":"id","name":"na\"me"}` ||
 		string(history[0].Changes) != `[{"path":"/body","from":1.10,"to":{"ä":null}}]` {
 		w.Errorf("the history is %+v", history)
 	}
@@ -258,7 +260,8 @@ func definitionsPutRefused(w *world) {
 	_, err := w.put(&created, "n", "free", "held")
 	w.wantCode("SchedulePut of a held key", err, fault.Conflict)
 	failed := errors.New("failed")
-	_, err = w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: []string{"free"}}, func(*store.Holders) ([]*store.Changes, error) { return nil, failed })
+	_, err = w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: []string{"free"}},
+		func(*store.Holders) ([]*store.Changes, error) { return nil, failed })
 	if err == nil {
 		w.Error("the error of a decision was lost")
 	}
@@ -421,10 +424,12 @@ func definitionsTrail(w *world) {
 		!strings.HasPrefix(response.Head, `{"status":200`) || !strings.HasSuffix(response.Tail, `"duration_ms":1.5,"truncated":false}`) {
 		w.Errorf("the logs are %+v", trail.Logs)
 	}
-	if attempts := job.Attempts(trail.Logs); len(attempts) != 1 || attempts[0].Status != 200 || attempts[0].Duration != 1500*time.Microsecond || attempts[0].Number != 1 {
+	if attempts := job.Attempts(trail.Logs); len(attempts) != 1 || attempts[0].Status != 200 ||
+		attempts[0].Duration != 1500*time.Microsecond || attempts[0].Number != 1 {
 		w.Errorf("the attempts are %+v", attempts)
 	}
-	if trail, err := w.s.JobTrail(w.ctx, w.other, j.Number, 100); err != nil || len(trail.Logs) != 0 || len(trail.Reruns) != 0 || trail.Pending != 0 {
+	if trail, err := w.s.JobTrail(w.ctx, w.other, j.Number, 100); err != nil || len(trail.Logs) != 0 || len(trail.Reruns) != 0 ||
+		trail.Pending != 0 {
 		w.Errorf("another account reads %+v, %v", trail, err)
 	}
 }

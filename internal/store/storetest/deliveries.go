@@ -224,7 +224,8 @@ func deliveriesAcrossTransactions(w *world) {
 	w.wantReleased("after the claim", "started")
 	w.finish(w.end(j, c, func(j *job.Job, changes *store.Changes) {
 		w.completes(j, changes)
-		changes.Deliveries = []job.Delivery{w.webhook(j, 1, "response", w.past()), w.callback(j, 1, w.past()), w.webhook(j, 1, "finished", w.past())}
+		changes.Deliveries = []job.Delivery{w.webhook(j, 1, "response", w.past()), w.callback(j, 1, w.past()),
+			w.webhook(j, 1, "finished", w.past())}
 	}))
 	w.wantReleased("after the finish", "started callback")
 	w.sendEvents(j, "more")
@@ -361,7 +362,8 @@ func deliveriesListed(w *world) {
 		w.ok("JobMessages", err)
 		var shown []string
 		for _, d := range found {
-			if d.Job != j.Number || d.Channel != job.Webhook || d.JobAttempt != 1 || d.URL == "" || d.Body != nil || d.Number == 0 || d.MessageID == "" {
+			if d.Job != j.Number || d.Channel != job.Webhook || d.JobAttempt != 1 || d.URL == "" || d.Body != nil || d.Number == 0 ||
+				d.MessageID == "" {
 				w.Errorf("listed as %+v", d)
 			}
 			text := fmt.Sprintf("%s:%d", d.Event, d.Attempt)

@@ -32,29 +32,30 @@ func (w *world) apply(document string, keys ...string) error {
 			all = append(all, e.Key)
 		}
 	}
-	_, err = w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: all, Document: document}, func(held *store.Holders) ([]*store.Changes, error) {
-		if !slices.Equal(held.Entries, entries) {
-			return nil, errChanged
-		}
-		changes := make([]*store.Changes, len(all))
-		for i, h := range held.Keys {
-			switch {
-			case i >= len(keys):
-				j := *h.Job
-				changes[i] = cancel(&h.Snapshot)
-				changes[i].Job.ID = j.ID
-				changes[i].Schedule, changes[i].DropSchedule = h.Schedule, true
-			case h.Schedule == nil:
-				n := w.newWithKey(all[i])
-				n.Schedule.Document = document
-				changes[i] = &store.Changes{Next: &n}
-			case h.Schedule.Document != document:
-				changes[i] = renamed(&h, "taken over")
-				changes[i].Schedule.Document = document
+	_, err = w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: all, Document: document},
+		func(held *store.Holders) ([]*store.Changes, error) {
+			if !slices.Equal(held.Entries, entries) {
+				return nil, errChanged
 			}
-		}
-		return changes, nil
-	})
+			changes := make([]*store.Changes, len(all))
+			for i, h := range held.Keys {
+				switch {
+				case i >= len(keys):
+					j := *h.Job
+					changes[i] = cancel(&h.Snapshot)
+					changes[i].Job.ID = j.ID
+					changes[i].Schedule, changes[i].DropSchedule = h.Schedule, true
+				case h.Schedule == nil:
+					n := w.newWithKey(all[i])
+					n.Schedule.Document = document
+					changes[i] = &store.Changes{Next: &n}
+				case h.Schedule.Document != document:
+					changes[i] = renamed(&h, "taken over")
+					changes[i].Schedule.Document = document
+				}
+			}
+			return changes, nil
+		})
 	return err
 }
 

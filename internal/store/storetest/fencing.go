@@ -242,7 +242,8 @@ func fencingDelivery(w *world) {
 	w.claim(store.Claim{QueueKey: ref, Attempt: 1, StartAt: w.past()})
 	log := w.log(j, job.EventCallbackFailed, w.past())
 	for _, f := range []store.Finish{
-		{QueueKey: ref, Node: w.node + 1, Attempt: 1}, {QueueKey: ref, Node: w.node, Attempt: 2}, {QueueKey: ref, Node: w.node, Attempt: 0}, {QueueKey: ref, Attempt: 1},
+		{QueueKey: ref, Node: w.node + 1, Attempt: 1}, {QueueKey: ref, Node: w.node, Attempt: 2}, {QueueKey: ref, Node: w.node, Attempt: 0},
+		{QueueKey: ref, Attempt: 1},
 	} {
 		f.Delivery = &store.DeliveryEnd{Attempt: 1, Log: &log}
 		w.wantLost("a delivery", j, f)

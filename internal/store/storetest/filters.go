@@ -275,7 +275,8 @@ func filtersTimesReachFar(w *world) {
 }
 
 func filtersScansRefuseOrders(w *world) {
-	for _, q := range []job.Query{{ListQuery: job.ListQuery{Limit: 5, Offset: 1}}, {ListQuery: job.ListQuery{Limit: 5, Order: job.Order{Field: "id"}}}} {
+	for _, q := range []job.Query{{ListQuery: job.ListQuery{Limit: 5, Offset: 1}},
+		{ListQuery: job.ListQuery{Limit: 5, Order: job.Order{Field: "id"}}}} {
 		if _, _, err := w.s.JobScan(w.ctx, w.owner, q, 10, nil); !errors.Is(err, job.ErrUnsupported) {
 			w.Errorf("JobScan(%+v): %v", q, err)
 		}

@@ -33,7 +33,8 @@ func (w *world) wantGroups(owner job.Owner, after, want string) {
 	got := ""
 	for _, g := range found {
 		got += g.Name + string(g.Targets) + " "
-		if one, err := w.s.GroupGet(w.ctx, owner.Number, g.Name); err != nil || string(one.Targets) != string(g.Targets) || one.Account != owner.Number {
+		if one, err := w.s.GroupGet(w.ctx, owner.Number, g.Name); err != nil || string(one.Targets) != string(g.Targets) ||
+			one.Account != owner.Number {
 			w.Errorf("GroupGet of %s: %+v, %v", g.Name, one, err)
 		}
 	}

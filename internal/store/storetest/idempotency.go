@@ -86,7 +86,8 @@ func keyWithinABatch(w *world) {
 }
 
 func keyExact(w *world) {
-	for _, key := range append(awkward, "a", "A", "a ", " a", "ａ", "e\u0301", "\u00e9", strings.Repeat("k", 255), strings.Repeat("é", 255)) {
+	for _, key := range append(awkward, "a", "A", "a ", " a", "ａ", "e\u0301", "\u00e9", strings.Repeat("k", 255),
+		strings.Repeat("é", 255)) {
 		first := w.insertOne(w.keyed(w.owner, key))
 		w.wantHeld(w.keyed(w.owner, key), first)
 		jobs, err := w.s.JobList(w.ctx, w.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}, Key: &key})

@@ -33,7 +33,8 @@ func (w *world) wantIdentity(subject, email string) {
 	switch {
 	case email == "":
 		w.wantCode("the identity "+subject, err, fault.NotFound)
-	case err != nil || p.Email != email || len(p.Identities) != 1 || p.Identities[0].Subject != subject || !p.Identities[0].CreatedAt.Equal(w.now):
+	case err != nil || p.Email != email || len(p.Identities) != 1 || p.Identities[0].Subject != subject ||
+		!p.Identities[0].CreatedAt.Equal(w.now):
 		w.Errorf("the person of %s is %+v, %v", subject, p, err)
 	}
 }
@@ -135,7 +136,8 @@ func identitiesLogout(w *world) {
 	one, two := w.sessionAt("one", w.owner.ID, w.owner.Number, "ann", "s1"), w.sessionAt("two", w.owner.ID, w.owner.Number, "ann", "s2")
 	other := w.sessionAt("other", w.other.ID, w.other.Number, "bob", "s1")
 	logout := func(token, subject, sid string) (int, error) {
-		return w.s.SessionLogout(w.ctx, &identity.Logout{Issuer: issuerURL, Subject: subject, SID: sid, Token: []byte(token), Expires: w.ahead(), Before: w.now})
+		return w.s.SessionLogout(w.ctx, &identity.Logout{Issuer: issuerURL, Subject: subject, SID: sid, Token: []byte(token),
+			Expires: w.ahead(), Before: w.now})
 	}
 	if n, err := logout("a", "ann", "s1"); n != 1 || err != nil {
 		w.Errorf("%d sessions have ended, %v", n, err)
@@ -167,7 +169,8 @@ func identitiesGone(w *world) {
 	ann := w.joining("ann@example.com", identity.RoleEditor)
 	_, err := w.s.MemberJoin(w.ctx, ann)
 	w.ok("MemberJoin", err)
-	w.ok("MemberChange", w.s.MemberChange(w.ctx, w.owner.Number, uuid.Nil, "ann@example.com", func(*identity.MemberState) (*identity.Member, error) { return nil, nil }))
+	w.ok("MemberChange", w.s.MemberChange(w.ctx, w.owner.Number, uuid.Nil, "ann@example.com",
+		func(*identity.MemberState) (*identity.Member, error) { return nil, nil }))
 	w.wantIdentity("ann@example.com", "")
 	w.ok("IdentityInsert", w.s.IdentityInsert(w.ctx, w.identityOf("one", w.owner.ID)))
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
@@ -176,7 +179,8 @@ func identitiesGone(w *world) {
 
 func identitiesRegistered(w *world) {
 	register := func(email, subject string) error {
-		return w.s.AccountRegister(w.ctx, &identity.Registration{Account: w.newcomer(email), EmailState: identity.EmailConfirmed, Identity: w.identityOf(subject, uuid.Nil)})
+		return w.s.AccountRegister(w.ctx, &identity.Registration{Account: w.newcomer(email), EmailState: identity.EmailConfirmed,
+			Identity: w.identityOf(subject, uuid.Nil)})
 	}
 	w.ok("AccountRegister", register("ann@example.com", "one"))
 	w.wantIdentity("one", "ann@example.com")
@@ -192,7 +196,8 @@ func identitiesAccepted(w *world) {
 	accept := func(email, subject string) error {
 		m := w.invited(w.owner, email, identity.RoleEditor)
 		p := &identity.Person{ID: uuid.New(), Email: email, CreatedAt: w.now}
-		_, err := w.s.MemberAccept(w.ctx, &identity.Acceptance{Hash: m.Hash, Person: p, New: true, Identity: w.identityOf(subject, uuid.Nil), At: w.now})
+		_, err := w.s.MemberAccept(w.ctx, &identity.Acceptance{Hash: m.Hash, Person: p, New: true,
+			Identity: w.identityOf(subject, uuid.Nil), At: w.now})
 		return err
 	}
 	w.ok("MemberAccept", accept("ann@example.com", "one"))

@@ -63,7 +63,8 @@ func showKeyLimits(k *identity.Key) string {
 
 func identityKeysBounded(w *world) {
 	for i := range identity.MaxKeysEnded + 3 {
-		k := &identity.Key{ID: uuid.New(), Account: w.owner.Number, Name: fmt.Sprint(i), Hash: []byte(fmt.Sprint(i)), CreatedAt: w.now, Scope: identity.ScopeJobs}
+		k := &identity.Key{ID: uuid.New(), Account: w.owner.Number, Name: fmt.Sprint(i), Hash: []byte(fmt.Sprint(i)), CreatedAt: w.now,
+			Scope: identity.ScopeJobs}
 		if i%2 == 0 {
 			k.ExpiresAt = w.past().Add(time.Duration(i) * time.Second)
 		}
@@ -103,7 +104,8 @@ func identityPasswordKeys(w *world) {
 	w.ok("KeyRevoke", w.s.KeyRevoke(w.ctx, b.ID, w.past()))
 	others := &identity.Key{ID: uuid.New(), Account: w.other.Number, Hash: []byte("others"), CreatedAt: w.now}
 	w.ok("KeyInsert", w.s.KeyInsert(w.ctx, others))
-	w.ok("PersonPassword", w.s.PersonPassword(w.ctx, identity.PasswordChange{Person: w.owner.ID, Password: "x", RevokeKeys: w.now, Account: w.owner.Number}))
+	w.ok("PersonPassword", w.s.PersonPassword(w.ctx,
+		identity.PasswordChange{Person: w.owner.ID, Password: "x", RevokeKeys: w.now, Account: w.owner.Number}))
 	_, err := w.s.KeyFind(w.ctx, a.Hash)
 	w.wantCode("a key", err, fault.NotFound)
 	_, err = w.s.KeyFind(w.ctx, others.Hash)
@@ -123,8 +125,10 @@ func identitySessions(w *world) {
 		Address: "192.0.2.1", Agent: "Browser/1",
 	}
 	second := w.session("second", w.owner)
-	pending := &identity.Session{Hash: []byte("pending"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
-	expired := &identity.Session{Hash: []byte("expired"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past(), SeenAt: w.past(), ExpiresAt: w.now}
+	pending := &identity.Session{Hash: []byte("pending"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now,
+		ExpiresAt: w.ahead(), Pending: true}
+	expired := &identity.Session{Hash: []byte("expired"), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past(),
+		SeenAt: w.past(), ExpiresAt: w.now}
 	w.session("others", w.other)
 	for _, s := range []*identity.Session{first, pending, expired} {
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
@@ -153,14 +157,16 @@ func identitySessions(w *world) {
 func identitySessionsBounded(w *world) {
 	var oldest, newest *identity.Session
 	for i := range identity.MaxSessions + 2 {
-		newest = &identity.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
+		newest = &identity.Session{Hash: fmt.Append(nil, i), Account: w.owner.Number, Person: w.owner.ID,
+			CreatedAt: w.past().Add(time.Duration(i) * time.Second), SeenAt: w.now, ExpiresAt: w.ahead()}
 		if oldest == nil {
 			oldest = newest
 		}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, newest))
 	}
 	for i := range identity.MaxSessions + 2 {
-		pending := &identity.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
+		pending := &identity.Session{Hash: fmt.Append(nil, "pending", i), Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now,
+			SeenAt: w.now, ExpiresAt: w.ahead(), Pending: true}
 		w.ok("SessionInsert", w.s.SessionInsert(w.ctx, pending))
 	}
 	w.wantNoSession("the oldest session", oldest)
@@ -198,13 +204,15 @@ func identityTOTP(w *world) {
 		return first, nil
 	}))
 	w.same("the second factor", showTOTP(w.totp(w.owner)), showTOTP(first))
-	second := &identity.TOTP{Secret: []byte("another"), CreatedAt: w.now, ConfirmedAt: w.now, LastStep: 1 << 40, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}
+	second := &identity.TOTP{Secret: []byte("another"), CreatedAt: w.now, ConfirmedAt: w.now, LastStep: 1 << 40,
+		Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}
 	w.ok("PersonTOTP", change(func(current *identity.TOTP) (*identity.TOTP, error) {
 		w.same("the current one", showTOTP(current), showTOTP(first))
 		return second, nil
 	}))
 	w.same("the second factor", showTOTP(w.totp(w.owner)), showTOTP(second))
-	w.wantCode("a refusal", change(func(*identity.TOTP) (*identity.TOTP, error) { return nil, fault.New(fault.Invalid, "no") }), fault.Invalid)
+	w.wantCode("a refusal", change(func(*identity.TOTP) (*identity.TOTP, error) { return nil, fault.New(fault.Invalid, "no") }),
+		fault.Invalid)
 	w.same("after a refusal", showTOTP(w.totp(w.owner)), showTOTP(second))
 	if w.totp(w.other) != nil {
 		w.Error("another account has a second factor")
@@ -228,14 +236,16 @@ func showTOTP(v *identity.TOTP) string {
 	if v == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%s from %s, confirmed %s, step %d, recovery %x", v.Secret, moment(v.CreatedAt), moment(v.ConfirmedAt), v.LastStep, v.Recovery)
+	return fmt.Sprintf("%s from %s, confirmed %s, step %d, recovery %x", v.Secret, moment(v.CreatedAt), moment(v.ConfirmedAt), v.LastStep,
+		v.Recovery)
 }
 
 // identityTOTPRace: of simultaneous uses of a time step or a recovery code, one
 // succeeds.
 func identityTOTPRace(w *world) {
 	w.ok("PersonTOTP", w.s.PersonTOTP(w.ctx, w.owner.ID, func(*identity.TOTP) (*identity.TOTP, error) {
-		return &identity.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now, Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil
+		return &identity.TOTP{Secret: []byte("s"), CreatedAt: w.now, ConfirmedAt: w.now,
+			Recovery: [][]byte{recoveryHash("a"), recoveryHash("b")}}, nil
 	}))
 	used := fault.New(fault.Unauthorized, "used")
 	if n := together(12, func(int) error {

@@ -156,7 +156,8 @@ func jobsBatchInOrder(w *world) {
 	stored := w.insert(jobs...)
 	for i := 1; i < len(stored); i++ {
 		if stored[i].Number <= stored[i-1].Number {
-			w.Fatalf("job %d of the batch got number %d after %d: lists show the newest first by number", i, stored[i].Number, stored[i-1].Number)
+			w.Fatalf("job %d of the batch got number %d after %d: lists show the newest first by number", i, stored[i].Number,
+				stored[i-1].Number)
 		}
 	}
 	for _, i := range []int{0, 1, 15, largest - 1} {
@@ -198,7 +199,8 @@ func jobsExecuting(w *world) {
 		w.Errorf("a claimed job whose attempt began at %s is %s", begun.StartAt, showJob(got))
 	}
 	w.finish(w.end(jobs[1], begun, w.retries(w.ahead())))
-	if got := w.get(jobs[1]); got.State != job.Retryable || !got.AttemptedAt.Equal(begun.StartAt) || !got.ScheduledAt.Equal(jobs[1].ScheduledAt) {
+	if got := w.get(jobs[1]); got.State != job.Retryable || !got.AttemptedAt.Equal(begun.StartAt) ||
+		!got.ScheduledAt.Equal(jobs[1].ScheduledAt) {
 		w.Errorf("a job to be attempted again is %s", showJob(got))
 	}
 }

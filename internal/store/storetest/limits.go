@@ -209,14 +209,16 @@ func limitsHold(w *world) {
 	w.wantDue("while a limit holds one", free)
 	w.wantLimitUse("a", 1, 0)
 	got := w.get(j)
-	if own, held := store.OwnDue(got.DueAt); !held || !own.Equal(w.past()) || got.State != job.Available || !got.ScheduledAt.Equal(w.past()) {
+	if own, held := store.OwnDue(got.DueAt); !held || !own.Equal(w.past()) || got.State != job.Available ||
+		!got.ScheduledAt.Equal(w.past()) {
 		w.Errorf("the job is due at %v (held: %v), %s", own, held, showJob(got))
 	}
 	if holding, err := w.s.LimitsHolding(w.ctx, w.owner, got); err != nil || !slices.Equal(holding, []string{"a"}) {
 		w.Errorf("LimitsHolding: %v, %v, want a", holding, err)
 	}
 	lines, err := w.s.LimitsWaiting(w.ctx, w.owner, 10, 10)
-	if err != nil || len(lines) != 1 || lines[0].Key != "a" || !lines[0].Paused || lines[0].Waiting != 1 || !lines[0].Since.Equal(w.past()) {
+	if err != nil || len(lines) != 1 || lines[0].Key != "a" || !lines[0].Paused || lines[0].Waiting != 1 ||
+		!lines[0].Since.Equal(w.past()) {
 		w.Errorf("LimitsWaiting: %+v, %v", lines, err)
 	}
 	if passed := w.pass("a"); passed.Granted != 0 {
@@ -264,7 +266,8 @@ func limitsGrant(w *world) {
 func limitsTogether(w *world) {
 	w.limit("a", limit.Limit{Parallel: 5})
 	w.limit("b", limit.Limit{Parallel: 1})
-	jobs := w.insert(w.limited(w.past(), "a", "b"), w.limited(w.past().Add(time.Second), "a", "b"), w.limited(w.past().Add(2*time.Second), "a"))
+	jobs := w.insert(w.limited(w.past(), "a", "b"), w.limited(w.past().Add(time.Second), "a", "b"),
+		w.limited(w.past().Add(2*time.Second), "a"))
 	if passed := w.pass("a"); passed.Granted != 2 || len(passed.Moved) != 1 || passed.Moved[0].Key != "b" {
 		w.Errorf("the pass of a: %+v", passed)
 	}
@@ -523,7 +526,8 @@ func limitsApart(w *world) {
 		n := w.limited(w.past(), "a")
 		n.Job.Owner = owner
 		w.insertOne(n)
-		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"}, Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100})
+		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"},
+			Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100})
 		w.ok("LimitPass", err)
 	}
 	grant(w.owner)

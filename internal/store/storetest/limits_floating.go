@@ -34,12 +34,14 @@ func limitsFloating(w *world) {
 func limitsReset(w *world) {
 	use := func(owner job.Owner, when string, waiting, inFlight int) {
 		w.Helper()
-		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"}, Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100})
+		_, err := w.s.LimitPass(w.ctx, store.LimitPass{LimitKey: store.LimitKey{Account: owner.Number, Key: "a"},
+			Ahead: 100 * time.Millisecond, Grace: time.Minute, Limit: 100})
 		w.ok("LimitPass", err)
 		u, err := w.s.LimitGet(w.ctx, owner, "a")
 		w.ok("LimitGet", err)
 		if u.Waiting != waiting || u.InFlight != inFlight {
-			w.Errorf("%s, of account %d: %d waiting and %d granted, want %d and %d", when, owner.Number, u.Waiting, u.InFlight, waiting, inFlight)
+			w.Errorf("%s, of account %d: %d waiting and %d granted, want %d and %d", when, owner.Number, u.Waiting, u.InFlight, waiting,
+				inFlight)
 		}
 	}
 	for _, owner := range []job.Owner{w.owner, w.other} {

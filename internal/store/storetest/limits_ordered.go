@@ -121,7 +121,8 @@ func orderedSerial(w *world) {
 func orderedTogether(w *world) {
 	w.ordered(limit.Limit{Parallel: 1})
 	w.limit("r", limit.Limit{Paused: true})
-	jobs := w.insert(w.limited(w.past(), "r", "o"), w.limited(w.past().Add(time.Second), "o"), w.limited(w.past().Add(2*time.Second), "r", "o"))
+	jobs := w.insert(w.limited(w.past(), "r", "o"), w.limited(w.past().Add(time.Second), "o"),
+		w.limited(w.past().Add(2*time.Second), "r", "o"))
 	for range 3 {
 		w.pass("o")
 		w.pass("r")

@@ -106,7 +106,8 @@ func listsAsRead(w *world) {
 
 func listsWalkByCursor(w *world) {
 	w.populate(100)
-	for _, states := range [][]job.State{nil, {job.Available, job.Retryable}, {job.Executing}, {job.Completed}, {job.Available, job.Executing, job.Cancelled}} {
+	for _, states := range [][]job.State{nil, {job.Available, job.Retryable}, {job.Executing}, {job.Completed},
+		{job.Available, job.Executing, job.Cancelled}} {
 		all := w.listJobs(w.owner, job.Query{ListQuery: job.ListQuery{Limit: 1000}, States: states})
 		var walked []*job.Job
 		for q := (job.Query{ListQuery: job.ListQuery{Limit: 3}, States: states}); ; {

@@ -17,7 +17,8 @@ var mailTokenTests = group{
 
 func (w *world) mailToken(hash string, person uuid.UUID, purpose identity.Purpose, expires time.Time) {
 	w.Helper()
-	w.ok("MailTokenPut", w.s.MailTokenPut(w.ctx, &identity.MailToken{Person: person, Purpose: purpose, Hash: []byte(hash), ExpiresAt: expires}))
+	w.ok("MailTokenPut", w.s.MailTokenPut(w.ctx, &identity.MailToken{Person: person, Purpose: purpose, Hash: []byte(hash),
+		ExpiresAt: expires}))
 }
 
 func (w *world) useToken(hash string, purpose identity.Purpose, password string) error {

@@ -53,7 +53,8 @@ func marksOfSome(w *world) {
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	w.begin(a[0])
 	got, err := w.s.JobMarksOf(w.ctx, w.owner, []job.Ref{
-		{Number: a[0].Number}, {UUID: a[1].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[2].Number + 1000}, {UUID: uuid.New()},
+		{Number: a[0].Number}, {UUID: a[1].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[2].Number + 1000},
+		{UUID: uuid.New()},
 	})
 	w.ok("JobMarksOf", err)
 	slices.SortFunc(got, func(a, b store.JobMark) int { return int(a.Number - b.Number) })
@@ -86,7 +87,8 @@ func marksLogsByID(w *world) {
 }
 
 func marksEnded(w *world) {
-	j := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.other, w.ahead()))
+	j := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()),
+		w.oneOff(w.other, w.ahead()))
 	ends := func(at time.Time) store.Decide {
 		return func(m *store.Snapshot) *store.Changes {
 			after := *m.Job

@@ -39,8 +39,10 @@ func (w *world) members(owner job.Owner) string {
 // invited stores an invitation, whose code has the hash of its email.
 func (w *world) invited(owner job.Owner, email string, role identity.Role) *identity.Member {
 	w.Helper()
-	m := &identity.Member{ID: uuid.New(), Account: owner.Number, Email: email, Role: role, CreatedAt: w.now, Hash: []byte("code " + email), ExpiresAt: w.ahead()}
-	w.ok("MemberChange", w.s.MemberChange(w.ctx, owner.Number, uuid.Nil, email, func(s *identity.MemberState) (*identity.Member, error) { return m, nil }))
+	m := &identity.Member{ID: uuid.New(), Account: owner.Number, Email: email, Role: role, CreatedAt: w.now, Hash: []byte("code " + email),
+		ExpiresAt: w.ahead()}
+	w.ok("MemberChange", w.s.MemberChange(w.ctx, owner.Number, uuid.Nil, email,
+		func(s *identity.MemberState) (*identity.Member, error) { return m, nil }))
 	return m
 }
 
@@ -95,7 +97,8 @@ func membersAccepted(w *world) {
 		_, err := w.s.MemberAccept(w.ctx, &a)
 		return err
 	}
-	w.wantCode("another's email", accept(identity.Acceptance{Hash: m.Hash, Person: &identity.Person{ID: w.other.ID, Email: "other@example.com"}, At: w.now}), fault.Forbidden)
+	w.wantCode("another's email", accept(identity.Acceptance{Hash: m.Hash,
+		Person: &identity.Person{ID: w.other.ID, Email: "other@example.com"}, At: w.now}), fault.Forbidden)
 	w.wantCode("too late", accept(identity.Acceptance{Hash: m.Hash, Person: p, New: true, At: m.ExpiresAt}), fault.NotFound)
 	w.ok("MemberAccept", accept(identity.Acceptance{Hash: m.Hash, Person: p, New: true, At: w.now}))
 	w.wantCode("once more", accept(identity.Acceptance{Hash: m.Hash, Person: p, At: w.now}), fault.NotFound)
@@ -105,7 +108,8 @@ func membersAccepted(w *world) {
 		w.Errorf("the person is %+v, %v", stored, err)
 	}
 	again := w.invited(w.other, "ann@example.com", identity.RoleViewer)
-	w.wantCode("a person who exists", accept(identity.Acceptance{Hash: again.Hash, Person: &identity.Person{ID: uuid.New(), Email: "ann@example.com", CreatedAt: w.now}, New: true, At: w.now}), fault.Invalid)
+	w.wantCode("a person who exists", accept(identity.Acceptance{Hash: again.Hash,
+		Person: &identity.Person{ID: uuid.New(), Email: "ann@example.com", CreatedAt: w.now}, New: true, At: w.now}), fault.Invalid)
 	w.ok("MemberAccept", accept(identity.Acceptance{Hash: again.Hash, Person: stored, At: w.now}))
 	of, err := w.s.MembershipList(w.ctx, p.ID)
 	if err != nil || len(of) != 2 || of[0].Role != identity.RoleEditor || of[1].Role != identity.RoleViewer {
@@ -125,15 +129,18 @@ func membersOthers(w *world) {
 		}))
 		return found
 	}
-	if seen(w.owner.Number, m.ID, "") == nil || seen(w.owner.Number, uuid.Nil, "ann@example.com") == nil || seen(w.owner.Number, uuid.New(), "") != nil {
+	if seen(w.owner.Number, m.ID, "") == nil || seen(w.owner.Number, uuid.Nil, "ann@example.com") == nil ||
+		seen(w.owner.Number, uuid.New(), "") != nil {
 		w.Error("the member is not found in its account")
 	}
 	if seen(w.other.Number, m.ID, "") != nil || seen(w.other.Number, uuid.Nil, "ann@example.com") != nil {
 		w.Error("the member is found in another account")
 	}
-	w.wantCode("no account", w.s.MemberChange(w.ctx, 1<<40, m.ID, "", func(*identity.MemberState) (*identity.Member, error) { return nil, nil }), fault.NotFound)
+	w.wantCode("no account", w.s.MemberChange(w.ctx, 1<<40, m.ID, "",
+		func(*identity.MemberState) (*identity.Member, error) { return nil, nil }), fault.NotFound)
 	no := errors.New("no")
-	if err := w.s.MemberChange(w.ctx, w.owner.Number, m.ID, "", func(*identity.MemberState) (*identity.Member, error) { return nil, no }); !errors.Is(err, no) {
+	if err := w.s.MemberChange(w.ctx, w.owner.Number, m.ID, "",
+		func(*identity.MemberState) (*identity.Member, error) { return nil, no }); !errors.Is(err, no) {
 		w.Errorf("a refusal is %v", err)
 	}
 	w.same("after it", w.members(w.owner), "ann@example.com admin invited true; owner@example.com owner invited false")
@@ -152,7 +159,8 @@ func membersRemoved(w *world) {
 	w.wantSession(switched)
 	remove := func(owner job.Owner) {
 		w.Helper()
-		w.ok("MemberChange", w.s.MemberChange(w.ctx, owner.Number, uuid.Nil, "ann@example.com", func(*identity.MemberState) (*identity.Member, error) { return nil, nil }))
+		w.ok("MemberChange", w.s.MemberChange(w.ctx, owner.Number, uuid.Nil, "ann@example.com",
+			func(*identity.MemberState) (*identity.Member, error) { return nil, nil }))
 	}
 	remove(w.owner)
 	w.wantNoSession("a session in the account", here)
@@ -170,7 +178,8 @@ func membersRemoved(w *world) {
 // personSession stores a session of a person in an account.
 func (w *world) personSession(token string, person uuid.UUID, owner job.Owner) *identity.Session {
 	w.Helper()
-	s := &identity.Session{Hash: []byte(token), Account: owner.Number, Person: person, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	s := &identity.Session{Hash: []byte(token), Account: owner.Number, Person: person, CreatedAt: w.now, SeenAt: w.now,
+		ExpiresAt: w.ahead()}
 	w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
 	return s
 }

@@ -87,7 +87,8 @@ func (m *model) label(w *world, r *rand.Rand, n store.NewJob) {
 			tags = rawjson.Array(append(rawjson.Elements(tags), rawjson.Quote(tag)))
 		}
 	}
-	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://%s:8443/","tags":%s,"method":"get","headers":{}}`, jobHosts[r.IntN(len(jobHosts))], tags))
+	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://%s:8443/","tags":%s,"method":"get","headers":{}}`,
+		jobHosts[r.IntN(len(jobHosts))], tags))
 	if n.Schedule != nil {
 		n.Schedule.Args = n.Job.Args
 	} else if r.IntN(2) == 0 {
@@ -157,7 +158,8 @@ func (m *model) live(w *world, r *rand.Rand, j *job.Job) *job.Job {
 	}
 	stored := after
 	changes.Job = &stored
-	w.finish(store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: 1, Job: j, Decide: func(*store.Snapshot) *store.Changes { return &changes }})
+	w.finish(store.Finish{QueueKey: c.QueueKey, Node: w.node, Attempt: 1, Job: j,
+		Decide: func(*store.Snapshot) *store.Changes { return &changes }})
 	m.logs = append(m.logs, &changes.Logs[0])
 	if after.State == job.Retryable && r.IntN(2) == 0 {
 		again := w.claimOf(&after, w.tied(r))
@@ -460,7 +462,8 @@ func (w *world) drawSince(r *rapid.T, name string) (at time.Time) {
 func walksLogsAsModel(w *world) {
 	m := w.populate(120)
 	w.check(func(r *rapid.T) {
-		q := job.LogQuery{ListQuery: job.ListQuery{Limit: rapid.IntRange(1, 20).Draw(r, "limit")}, Oldest: rapid.Bool().Draw(r, "oldest first")}
+		q := job.LogQuery{ListQuery: job.ListQuery{Limit: rapid.IntRange(1, 20).Draw(r, "limit")},
+			Oldest: rapid.Bool().Draw(r, "oldest first")}
 		if rapid.Bool().Draw(r, "by event") {
 			q.Event = rapid.SampledFrom(events).Draw(r, "event")
 		}

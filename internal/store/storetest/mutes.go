@@ -122,7 +122,8 @@ func mutesBounded(w *world) {
 	}
 	stored := w.insert(jobs...)
 	for i, j := range stored[1:] {
-		w.ok("MuteCopy", w.s.MuteCopy(w.ctx, &job.Mute{Account: w.owner.Number, Schedule: j.ScheduleID, MutedAt: w.now, Note: new(fmt.Sprint(i))}))
+		w.ok("MuteCopy", w.s.MuteCopy(w.ctx, &job.Mute{Account: w.owner.Number, Schedule: j.ScheduleID, MutedAt: w.now,
+			Note: new(fmt.Sprint(i))}))
 	}
 	one := &job.Mute{Account: w.owner.Number, Schedule: stored[0].ScheduleID}
 	w.wantCode("one more", w.s.MutePut(w.ctx, one, false, nil), fault.Conflict)

@@ -38,7 +38,8 @@ func nodesAbandoned(w *world) {
 	slices.SortFunc(runs, func(a, b *store.QueueItem) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Number, b.Number))
 	})
-	if a := runs[0]; showRef(a.QueueKey) != showRef(c.QueueKey) || a.Schedule == nil || a.Claim == nil || a.Attempt != 1 || a.Claim.Attempt != 1 || !a.Claim.StartAt.Equal(c.StartAt) {
+	if a := runs[0]; showRef(a.QueueKey) != showRef(c.QueueKey) || a.Schedule == nil || a.Claim == nil || a.Attempt != 1 ||
+		a.Claim.Attempt != 1 || !a.Claim.StartAt.Equal(c.StartAt) {
 		w.Errorf("an abandoned item is %+v, claim %+v", a, a.Claim)
 	}
 	if few, err := w.s.QueueAbandoned(w.ctx, 2); err != nil || len(few) != 2 {
@@ -81,10 +82,11 @@ func (w *world) reclaim(runs []*store.QueueItem) {
 		if run.Kind == store.KindDelivery {
 			f.Delivery = &store.DeliveryEnd{Again: w.now, Attempt: run.Claim.Attempt - 1}
 		} else {
-			f = w.end(run.Job, store.Claim{QueueKey: run.QueueKey, Attempt: run.Claim.Attempt, StartAt: run.Claim.StartAt}, func(j *job.Job, c *store.Changes) {
-				j.Retry(w.now)
-				j.Attempt--
-			})
+			f = w.end(run.Job, store.Claim{QueueKey: run.QueueKey, Attempt: run.Claim.Attempt, StartAt: run.Claim.StartAt},
+				func(j *job.Job, c *store.Changes) {
+					j.Retry(w.now)
+					j.Attempt--
+				})
 			f.Node = run.Claim.Node
 		}
 		ends = append(ends, f)
@@ -222,16 +224,17 @@ func nodesFinishRedefines(w *world) {
 	claim := w.begin(run)
 	const args = `{"url":"https://other.example.com/x","tags":["t"],"method":"get","headers":{}}`
 	lane := job.Lane("https://other.example.com")
-	w.finish(store.Finish{QueueKey: claim.QueueKey, Node: w.node, Attempt: claim.Attempt, Job: run, Decide: func(m *store.Snapshot) *store.Changes {
-		j := *run
-		j.Args, j.Revision = rawjson.Value(args), j.Revision+1
-		w.ok("Begin", j.Begin(w.past()))
-		w.ok("Retry", j.Retry(m.Now))
-		j.Attempt = 0
-		return &store.Changes{
-			Job: &j, UpdateDefinition: true, Lane: &lane, Revisions: []job.Revision{revision(j.ID, j.Owner, j.Revision, m.Now)},
-		}
-	}})
+	w.finish(store.Finish{QueueKey: claim.QueueKey, Node: w.node, Attempt: claim.Attempt, Job: run,
+		Decide: func(m *store.Snapshot) *store.Changes {
+			j := *run
+			j.Args, j.Revision = rawjson.Value(args), j.Revision+1
+			w.ok("Begin", j.Begin(w.past()))
+			w.ok("Retry", j.Retry(m.Now))
+			j.Attempt = 0
+			return &store.Changes{
+				Job: &j, UpdateDefinition: true, Lane: &lane, Revisions: []job.Revision{revision(j.ID, j.Owner, j.Revision, m.Now)},
+			}
+		}})
 	got := w.get(run)
 	if string(got.Args) != args || got.Revision != 2 || got.State != job.Retryable {
 		w.Errorf("the run is %s with revision %d and %s", got.State, got.Revision, got.Args)

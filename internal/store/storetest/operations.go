@@ -99,7 +99,8 @@ func (w *world) next(o *job.Operation, limit int) []int64 {
 }
 
 // applyStep carries out a step.
-func (w *world) applyStep(o *job.Operation, lease store.OperationLease, numbers []int64, decide func(int, *store.Snapshot) (*store.Changes, job.Skip)) (*job.Operation, error) {
+func (w *world) applyStep(o *job.Operation, lease store.OperationLease, numbers []int64,
+	decide func(int, *store.Snapshot) (*store.Changes, job.Skip)) (*job.Operation, error) {
 	return w.s.OperationApply(w.ctx, store.OperationStep{Operation: o, Lease: lease, Numbers: numbers, Begin: func() {}, Decide: decide})
 }
 
@@ -118,7 +119,8 @@ func showOperation(o *job.Operation) string {
 	if !o.FinishedAt.IsZero() {
 		ended = "ended"
 	}
-	return fmt.Sprintf("%s %s %s %s %s, %d of %d, %s, scan %d, at %d, hops %d, %s", o.ID, o.Action, o.Filter, o.Set, o.State, o.Done, o.Matched,
+	return fmt.Sprintf("%s %s %s %s %s, %d of %d, %s, scan %d, at %d, hops %d, %s", o.ID, o.Action, o.Filter, o.Set, o.State, o.Done,
+		o.Matched,
 		job.AppendSkipped(nil, o.Skipped), o.ScanAfter, o.Position, o.Hops, ended)
 }
 
@@ -129,7 +131,8 @@ func (w *world) wantStored(o *job.Operation) {
 	w.ok("OperationGet", err)
 	w.same("the operation", showOperation(got), showOperation(o))
 	if !got.InsertedAt.Equal(o.InsertedAt) || !got.FinishedAt.Equal(o.FinishedAt) || got.Owner != o.Owner {
-		w.Errorf("the operation of %v from %s to %s, want %v, %s, %s", got.Owner, got.InsertedAt, got.FinishedAt, o.Owner, o.InsertedAt, o.FinishedAt)
+		w.Errorf("the operation of %v from %s to %s, want %v, %s, %s", got.Owner, got.InsertedAt, got.FinishedAt, o.Owner, o.InsertedAt,
+			o.FinishedAt)
 	}
 }
 

@@ -146,7 +146,8 @@ func operationsErrorKinds(w *world) {
 	kinds, err := w.s.JobErrorKinds(w.ctx, w.owner, found(jobs))
 	w.ok("JobErrorKinds", err)
 	w.same("the kinds", fmt.Sprint(kinds), fmt.Sprint(map[int64]string{jobs[0].Number: "timeout", jobs[1].Number: "status"}))
-	event(jobs[3], job.EventResponse, `{"status":503,"body":"`+strings.Repeat("é", 300)+`","duration_ms":4,"truncated":false,"attempt":3,"retry_at":null}`, 1)
+	event(jobs[3], job.EventResponse, `{"status":503,"body":"`+strings.Repeat("é", 300)+
+		`","duration_ms":4,"truncated":false,"attempt":3,"retry_at":null}`, 1)
 	failures, err := w.s.JobFailures(w.ctx, w.owner, []int64{jobs[0].Number, jobs[1].Number, jobs[3].Number, jobs[4].Number})
 	w.ok("JobFailures", err)
 	want := map[int64]job.LastFailure{

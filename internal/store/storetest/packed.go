@@ -25,7 +25,8 @@ func packable() map[string]string {
 		return `{"body":"` + strings.Repeat("ü", (size-11)/2) + strings.Repeat("x", (size-11)%2) + `"}`
 	}
 	return map[string]string{
-		"empty": `{}`, "short": `{"url":"https://a.b"}`, "request": `{"body":{"n":1,"$job":{"id":7},"$previous":{},"$state":{}},"headers":{},"query":{},"url":"https://example.com/"}`,
+		"empty": `{}`, "short": `{"url":"https://a.b"}`,
+		"request":        `{"body":{"n":1,"$job":{"id":7},"$previous":{},"$state":{}},"headers":{},"query":{},"url":"https://example.com/"}`,
 		"longest packed": text(store.MaxPacked), "longer": text(store.MaxPacked + 1), "noise": `{"body":"` + string(noise) + `"}`,
 	}
 }
@@ -66,7 +67,8 @@ func packedReadBack(w *world) {
 		if len(marks) != 1 || marks[0].Size != len(text) {
 			w.Errorf("%s: the marks are %+v, want the size %d", name, marks, len(text))
 		}
-		found, _, err := w.s.JobScan(w.ctx, w.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}, 100, func(j *job.Job) bool { return string(j.Args) == text })
+		found, _, err := w.s.JobScan(w.ctx, w.owner, job.Query{ListQuery: job.ListQuery{Limit: 10}}, 100,
+			func(j *job.Job) bool { return string(j.Args) == text })
 		w.ok("JobScan", err)
 		if len(found) != 1 || found[0].Number != j.Number {
 			w.Errorf("%s: a search finds %d jobs, want 1", name, len(found))
@@ -109,9 +111,11 @@ func packedCut(w *world) {
 		name, text       string
 		headEnd, tailEnd string // how the beginning and the end of the trail's log end
 	}{
-		{"packed, short", `{"status":503,"headers":{"Content-Type":"application/json"},"attempt":2,"retry_at":null}`, `"retry_at":null}`, ``},
+		{"packed, short", `{"status":503,"headers":{"Content-Type":"application/json"},"attempt":2,"retry_at":null}`, `"retry_at":null}`,
+			``},
 		{"packed, as long as a head", whole, `"retry_at":null}`, ``},
-		{"packed, longer", `{"status":503,"headers":{"a":"` + strings.Repeat("a", job.AttemptHead) + `"},"body":null,"attempt":2,"retry_at":null}`, `aaaa`, `"retry_at":null}`},
+		{"packed, longer", `{"status":503,"headers":{"a":"` + strings.Repeat("a", job.AttemptHead) +
+			`"},"body":null,"attempt":2,"retry_at":null}`, `aaaa`, `"retry_at":null}`},
 		{"plain", `{"status":503,"headers":{},"body":"` + letters(4000) + `","attempt":2,"retry_at":null}`, `éééé`, `"retry_at":null}`},
 	} {
 		j := w.insertOne(w.oneOff(w.owner, w.past()))
@@ -126,7 +130,8 @@ func packedCut(w *world) {
 		ended := func(text, end string) bool { return strings.HasSuffix(text, end) && (text == "") == (end == "") }
 		for _, got := range trail.Logs {
 			if got.Event == job.EventResponse && !(ended(got.Head, c.headEnd) && ended(got.Tail, c.tailEnd)) {
-				w.Errorf("%s: the trail has %d and %d bytes: …%.20q, …%.20q", c.name, len(got.Head), len(got.Tail), last(got.Head, 20), last(got.Tail, 20))
+				w.Errorf("%s: the trail has %d and %d bytes: …%.20q, …%.20q", c.name, len(got.Head), len(got.Tail), last(got.Head, 20),
+					last(got.Tail, 20))
 			}
 		}
 		failures, err := w.s.JobFailures(w.ctx, w.owner, []int64{j.Number})

@@ -59,7 +59,8 @@ func peopleFirst(w *world) {
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, early.Number, w.now))
 	first, second := w.newcomer("first@example.com"), w.newcomer("second@example.com")
 	for _, a := range []*identity.Account{first, second} {
-		w.ok("AccountRegister", w.s.AccountRegister(w.ctx, &identity.Registration{Account: a, Password: "hash of " + a.Email, Uncounted: "public", FirstOnly: a == first}))
+		w.ok("AccountRegister", w.s.AccountRegister(w.ctx,
+			&identity.Registration{Account: a, Password: "hash of " + a.Email, Uncounted: "public", FirstOnly: a == first}))
 		got, err := w.s.AccountGet(w.ctx, a.Email)
 		w.ok("AccountGet", err)
 		w.same("the account", showAccount(got), showAccount(a))
@@ -151,7 +152,8 @@ func peopleInviteRace(w *world) {
 
 func (w *world) session(token string, owner job.Owner) *identity.Session {
 	w.Helper()
-	s := &identity.Session{Hash: []byte(token), Account: owner.Number, Person: owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	s := &identity.Session{Hash: []byte(token), Account: owner.Number, Person: owner.ID, CreatedAt: w.now, SeenAt: w.now,
+		ExpiresAt: w.ahead()}
 	w.ok("SessionInsert", w.s.SessionInsert(w.ctx, s))
 	return s
 }
@@ -170,7 +172,8 @@ func (w *world) wantSession(s *identity.Session) {
 }
 
 func showSession(s *identity.Session) string {
-	return fmt.Sprintf("%s of %d from %s, seen %s, until %s, at %q with %q, pending %v", s.Hash, s.Account, moment(s.CreatedAt), moment(s.SeenAt), moment(s.ExpiresAt),
+	return fmt.Sprintf("%s of %d from %s, seen %s, until %s, at %q with %q, pending %v", s.Hash, s.Account, moment(s.CreatedAt),
+		moment(s.SeenAt), moment(s.ExpiresAt),
 		s.Address, s.Agent, s.Pending)
 }
 
@@ -248,7 +251,8 @@ func peopleSessions(w *world) {
 	w.ok("SessionDelete", w.s.SessionDelete(w.ctx, s.Hash))
 	w.wantNoSession("the session", s)
 	w.ok("SessionDelete again", w.s.SessionDelete(w.ctx, s.Hash))
-	nobody := &identity.Session{Hash: []byte("x"), Account: 1 << 40, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+	nobody := &identity.Session{Hash: []byte("x"), Account: 1 << 40, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now,
+		ExpiresAt: w.ahead()}
 	w.wantCode("nobody's session", w.s.SessionInsert(w.ctx, nobody), fault.NotFound)
 }
 
@@ -265,7 +269,8 @@ func peopleSessionsSlide(w *world) {
 func peopleSessionsPrune(w *world) {
 	var kept []*identity.Session
 	for i := range 10 {
-		s := &identity.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now, ExpiresAt: w.ahead()}
+		s := &identity.Session{Hash: []byte{byte(i)}, Account: w.owner.Number, Person: w.owner.ID, CreatedAt: w.now, SeenAt: w.now,
+			ExpiresAt: w.ahead()}
 		if i%2 == 0 {
 			s.ExpiresAt = w.past()
 		} else {
@@ -304,7 +309,8 @@ func peopleDeleted(w *world) {
 	w.wantCode("the account by email", err, fault.NotFound)
 	left, err := w.s.AccountOf(w.ctx, w.owner.Number)
 	w.ok("AccountOf", err)
-	if !left.DeletedAt.Equal(w.now) || left.Operator || len(left.Secrets) != 0 || left.ID != w.owner.ID || left.Email == "owner@example.com" {
+	if !left.DeletedAt.Equal(w.now) || left.Operator || len(left.Secrets) != 0 || left.ID != w.owner.ID ||
+		left.Email == "owner@example.com" {
 		w.Errorf("what is left: %+v", left)
 	}
 	w.wantCode("deleting it again", w.s.AccountDelete(w.ctx, w.owner.Number, w.now), fault.NotFound)
@@ -344,11 +350,13 @@ func (w *world) clutter(owner job.Owner) {
 	w.sendEvents(j, "one", "two")
 	w.send(j, w.callback(j, 1, w.past()))
 	w.change(j, func(*store.Snapshot) *store.Changes {
-		return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, w.past()), w.log(j, job.EventError, w.past()), w.log(j, job.EventError, w.past())}}
+		return &store.Changes{Logs: []job.Log{w.log(j, job.EventError, w.past()), w.log(j, job.EventError, w.past()),
+			w.log(j, job.EventError, w.past())}}
 	})
 	w.begin(w.insertOne(w.oneOff(owner, w.past())))
 	w.insertOne(w.recurring(owner, w.ahead()))
-	w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{{Account: owner.Number, Minute: 1, Source: 1}, {Account: owner.Number, Minute: 2, Source: 1}}))
+	w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{{Account: owner.Number, Minute: 1, Source: 1},
+		{Account: owner.Number, Minute: 2, Source: 1}}))
 }
 
 // remains returns how many records an account has.

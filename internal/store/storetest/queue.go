@@ -131,7 +131,8 @@ func queueLoadInOrder(w *world) {
 	w.claim(store.Claim{QueueKey: refs[0], Attempt: 1, StartAt: w.past()})
 	missing := store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: 1 << 40}, Due: w.now, Account: w.owner.Number}
 	refs = append(refs, missing, refs[1])
-	refs = append(refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 1 << 40}, Due: w.now, Account: w.owner.Number})
+	refs = append(refs, store.QueueKey{ItemID: store.ItemID{Kind: store.KindDelivery, Number: 1 << 40}, Due: w.now,
+		Account: w.owner.Number})
 	runs, err := w.s.QueueLoad(w.ctx, refs)
 	w.ok("QueueLoad", err)
 	if len(runs) != len(refs) {
@@ -152,9 +153,11 @@ func (w *world) checkLoaded(ref store.QueueKey, run *store.QueueItem, claimed, g
 		return
 	case showRef(run.QueueKey) != showRef(ref) || claimed != (run.Claim != nil):
 		w.Errorf("%s returned %s, claim %+v", showRef(ref), showRef(run.QueueKey), run.Claim)
-	case ref.Kind == store.KindJob && (run.Job == nil || run.Delivery != nil || run.Job.Number != ref.Number || run.Job.Owner.Number != ref.Account):
+	case ref.Kind == store.KindJob && (run.Job == nil || run.Delivery != nil || run.Job.Number != ref.Number ||
+		run.Job.Owner.Number != ref.Account):
 		w.Errorf("%s returned %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
-	case ref.Kind == store.KindDelivery && (run.Delivery == nil || run.Job != nil || run.Delivery.Number != ref.Number || run.Delivery.Owner.Number != ref.Account):
+	case ref.Kind == store.KindDelivery && (run.Delivery == nil || run.Job != nil || run.Delivery.Number != ref.Number ||
+		run.Delivery.Owner.Number != ref.Account):
 		w.Errorf("%s returned %s, %s", showRef(ref), showJob(run.Job), showDelivery(run.Delivery))
 	}
 	if claimed && (run.Claim.Node != w.node || run.Claim.Attempt != 1 || run.Attempt != 1) {

@@ -97,7 +97,8 @@ func quotaLimitsReadBack(w *world) {
 	}
 	w.same("the limits at first", show(), "- - - -")
 	pending, schedules, stored, rate := int64(7), int64(0), int64(1<<40), 2.5
-	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, identity.Overrides{Pending: &pending, Schedules: &schedules, Stored: &stored, Rate: &rate}))
+	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number,
+		identity.Overrides{Pending: &pending, Schedules: &schedules, Stored: &stored, Rate: &rate}))
 	w.same("the limits", show(), "7 0 1099511627776 2.5")
 	w.ok("AccountLimit", w.s.AccountLimit(w.ctx, w.owner.Number, identity.Overrides{Stored: &stored}))
 	w.same("the limits afterwards", show(), "- - 1099511627776 -")
@@ -178,7 +179,8 @@ func quotaLimitsChange(w *world) {
 }
 
 func quotaApart(w *world) {
-	w.same("of one and another", w.outcomes(w.capped(w.owner, 1), w.capped(w.other, 2), w.capped(w.owner, 1), w.capped(w.other, 2), w.capped(w.other, 2)),
+	w.same("of one and another", w.outcomes(w.capped(w.owner, 1), w.capped(w.other, 2), w.capped(w.owner, 1), w.capped(w.other, 2),
+		w.capped(w.other, 2)),
 		"stored, stored, over pending, stored, over pending")
 }
 
@@ -344,7 +346,10 @@ func quotaBytes(w *world) {
 	}
 	s := w.recurring(w.owner, w.past())
 	w.insertOne(s)
-	w.changeSchedule(w.owner, s.Schedule.ID, func(changed *job.Schedule) { changed.State, changed.Previous = []byte(`{"ä":1}`), []byte(`[2]`) })
+	w.changeSchedule(w.owner, s.Schedule.ID, func(changed *job.Schedule) {
+		changed.State, changed.Previous = []byte(`{"ä":1}`),
+			[]byte(`[2]`)
+	})
 	more := int64(len(s.Job.Args)+len(s.Schedule.Args)) + 8 + 3
 	for _, text := range []*string{s.Job.Name, s.Job.Description} {
 		if text != nil {

@@ -27,10 +27,11 @@ var recipientTests = group{
 func (w *world) recipient(owner job.Owner, address string, change *store.RecipientChange) (seen store.RecipientSnapshot) {
 	w.Helper()
 	mailbox, _, _ := strings.Cut(address, "+")
-	w.ok("RecipientChange", w.s.RecipientChange(w.ctx, owner.Number, address, mailbox, w.past(), func(m *store.RecipientSnapshot) *store.RecipientChange {
-		seen = *m
-		return change
-	}))
+	w.ok("RecipientChange", w.s.RecipientChange(w.ctx, owner.Number, address, mailbox, w.past(),
+		func(m *store.RecipientSnapshot) *store.RecipientChange {
+			seen = *m
+			return change
+		}))
 	return seen
 }
 
@@ -62,7 +63,8 @@ func recipientRecords(w *world) {
 		w.Errorf("before it is confirmed: %+v", m)
 	}
 	w.recipient(w.owner, "ann+1", nil)
-	for token, want := range map[string]string{"a": "ann+1 ann a true false", "b": "ann+1 ann b false false", "c": "bob bob c false false"} {
+	for token, want := range map[string]string{"a": "ann+1 ann a true false", "b": "ann+1 ann b false false",
+		"c": "bob bob c false false"} {
 		r, err := w.s.RecipientFind(w.ctx, []byte(token))
 		w.ok("RecipientFind", err)
 		w.same("found", describeRecipient(r), want)
@@ -171,12 +173,13 @@ func recipientTurns(w *world) {
 	for _, owner := range []job.Owner{w.owner, w.other, w.owner, w.other} {
 		all.Go(func() {
 			asks := false
-			err := w.s.RecipientChange(w.ctx, owner.Number, "ann", "ann", w.past(), func(m *store.RecipientSnapshot) *store.RecipientChange {
-				if asks = m.MailboxAskedAt.IsZero(); !asks {
-					return nil
-				}
-				return &store.RecipientChange{Recipient: asked(fmt.Sprint("t", owner.Number), w.now)}
-			})
+			err := w.s.RecipientChange(w.ctx, owner.Number, "ann", "ann", w.past(),
+				func(m *store.RecipientSnapshot) *store.RecipientChange {
+					if asks = m.MailboxAskedAt.IsZero(); !asks {
+						return nil
+					}
+					return &store.RecipientChange{Recipient: asked(fmt.Sprint("t", owner.Number), w.now)}
+				})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

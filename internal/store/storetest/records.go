@@ -186,7 +186,8 @@ func showJob(j *job.Job) string {
 	return fmt.Sprintf("job %d %s of %s (%d), schedule %s, key %s, name %s, description %s, inserted %s, scheduled %s, %s, due %s, attempt %d, attempted %s, completed %s, cancelled %s, discarded %s, hops %d, key request %x, trace %#v, runs %d, skipped %d, revision %d, rerun of %d, args %s, hidden %q",
 		j.Number, j.ID, j.Owner.ID, j.Owner.Number, j.ScheduleID, text(j.Key), text(j.Name), text(j.Description),
 		moment(j.InsertedAt), moment(j.ScheduledAt), j.State, moment(j.DueAt), attempt, moment(j.AttemptedAt),
-		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.KeyRequest, j.Trace, j.Runs, j.Skipped, j.Revision, j.RerunOf, jsonText(j.Args), fmt.Sprint(j.Hidden))
+		moment(j.CompletedAt), moment(j.CancelledAt), moment(j.DiscardedAt), j.Hops, j.KeyRequest, j.Trace, j.Runs, j.Skipped, j.Revision,
+		j.RerunOf, jsonText(j.Args), fmt.Sprint(j.Hidden))
 }
 
 func showSchedule(s *job.Schedule) string {
@@ -195,7 +196,9 @@ func showSchedule(s *job.Schedule) string {
 	}
 	return fmt.Sprintf("schedule %s of %s (%d), key %s, name %s, description %s, inserted %s, disabled %s, first %s, epoch %d, hops %d, runs %d, ended %q, since %s, failures %d since %s, %q, revision %d, document %q, args %s, state %s, previous %s, hidden %q %q",
 		s.ID, s.Owner.ID, s.Owner.Number, text(s.Key), text(s.Name), text(s.Description), moment(s.InsertedAt),
-		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), s.Failures, moment(s.FailingSince), s.Failure, s.Revision, s.Document, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous), fmt.Sprint(s.Hidden), s.HiddenPrevious)
+		moment(s.DisabledAt), moment(s.FirstDue), s.Epoch, s.Hops, s.Runs, s.Ended, moment(s.Since), s.Failures, moment(s.FailingSince),
+		s.Failure, s.Revision, s.Document, jsonText(s.Args), jsonText(s.State), jsonText(s.Previous), fmt.Sprint(s.Hidden),
+		s.HiddenPrevious)
 }
 
 func showLog(l *job.Log) string {

@@ -54,7 +54,8 @@ func (w *world) insertEach(batch bool, jobs ...store.NewJob) []store.Inserted {
 // wantRepeated verifies that a result is an answer that was given before.
 func (w *world) wantRepeated(what string, got store.Inserted, id string, j *job.Job) {
 	w.Helper()
-	if !got.Repeated || !got.Conflict || got.Changed || !bytes.Equal(got.Digest, []byte("16 bytes of "+id)) || (got.Job == nil) != (j == nil) || j != nil && got.Job.Number != j.Number {
+	if !got.Repeated || !got.Conflict || got.Changed || !bytes.Equal(got.Digest, []byte("16 bytes of "+id)) ||
+		(got.Job == nil) != (j == nil) || j != nil && got.Job.Number != j.Number {
 		w.Errorf("%s: %+v (%s), want a repeat with job %s", what, got, showJob(got.Job), showJob(j))
 	}
 }
@@ -138,7 +139,8 @@ func requestWithinABatch(w *world) {
 	for _, batch := range []bool{false, true} {
 		id := map[bool]string{true: "x", false: "y"}[batch]
 		keyed := func() store.NewJob { return w.identified(w.keyed(w.owner, id), id+"keyed") }
-		results := w.insertEach(batch, w.requested(w.owner, id), w.oneOff(w.owner, w.ahead()), w.requested(w.owner, id), w.requested(w.other, id), keyed(), keyed())
+		results := w.insertEach(batch, w.requested(w.owner, id), w.oneOff(w.owner, w.ahead()), w.requested(w.owner, id),
+			w.requested(w.other, id), keyed(), keyed())
 		for i, r := range results {
 			if want := i == 2 || i == 5; r.Conflict != want || r.Repeated != want {
 				w.Errorf("result %d: %+v", i, r)
@@ -235,7 +237,8 @@ func requestBesideFullAccount(w *world) {
 }
 
 func requestRolledBack(w *world) {
-	_, err := w.s.JobInsertBatch(w.ctx, []store.NewJob{w.requested(w.owner, "a")}, func([]store.Inserted) error { return errors.New("refused") })
+	_, err := w.s.JobInsertBatch(w.ctx, []store.NewJob{w.requested(w.owner, "a")},
+		func([]store.Inserted) error { return errors.New("refused") })
 	if err == nil {
 		w.Fatal("the batch was stored")
 	}

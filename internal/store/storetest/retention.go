@@ -25,7 +25,8 @@ var retentionTests = group{
 
 // pruneRound prunes in batches until a round is over, and returns how many records were
 // deleted.
-func (w *world) pruneRound(prune func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error), before time.Time, limit int) (total int) {
+func (w *world) pruneRound(prune func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error), before time.Time,
+	limit int) (total int) {
 	w.Helper()
 	batch := store.Pruned{More: true}
 	for batch.More {

@@ -53,7 +53,8 @@ func (w *world) queued(j *job.Job) *store.QueueKey {
 
 // refOf returns the key that a pending job's item must have.
 func refOf(j *job.Job) store.QueueKey {
-	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number, Lane: job.Lane(target), Revision: j.Revision}
+	return store.QueueKey{ItemID: store.ItemID{Kind: store.KindJob, Number: j.Number}, Due: j.DueAt, Account: j.Owner.Number,
+		Lane: job.Lane(target), Revision: j.Revision}
 }
 
 // load reads one item; nil if it is gone.

@@ -75,7 +75,8 @@ func schedulesValues(w *world) {
 			want.DisabledAt = time.Time{}
 		}
 		got := w.changeSchedule(w.owner, want.ID, func(s *job.Schedule) {
-			s.State, s.Previous, s.HiddenPrevious, s.Epoch, s.DisabledAt = want.State, want.Previous, want.HiddenPrevious, want.Epoch, want.DisabledAt
+			s.State, s.Previous, s.HiddenPrevious, s.Epoch, s.DisabledAt = want.State, want.Previous, want.HiddenPrevious, want.Epoch,
+				want.DisabledAt
 		})
 		w.same("the schedule given back", showSchedule(got), showSchedule(&want))
 		w.same("the schedule read", showSchedule(w.schedule(w.owner, want.ID)), showSchedule(&want))
@@ -202,7 +203,8 @@ func schedulesNextJob(w *world) {
 func schedulesSeenByLoad(w *world) {
 	n := w.recurring(w.owner, w.past())
 	j := w.insertOne(n)
-	changed := w.changeSchedule(w.owner, n.Schedule.ID, func(s *job.Schedule) { s.State, s.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`7`) })
+	changed := w.changeSchedule(w.owner, n.Schedule.ID,
+		func(s *job.Schedule) { s.State, s.Previous = rawjson.Value(`{"a":1}`), rawjson.Value(`7`) })
 	if run := w.load(refOf(j)); run == nil {
 		w.Error("the item is gone")
 	} else {
@@ -253,5 +255,6 @@ func schedulesWalk(w *world) {
 		}
 		q.AfterID = page[len(page)-1].ID
 	}
-	w.same("the walk", show(walked, showSchedule), show(m.scheduleList(w.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 1000}}), showSchedule))
+	w.same("the walk", show(walked, showSchedule),
+		show(m.scheduleList(w.owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 1000}}), showSchedule))
 }

@@ -36,7 +36,8 @@ func showSecrets(secrets []*identity.HeaderSecret, err error) string {
 	}
 	text := ""
 	for _, s := range secrets {
-		text += fmt.Sprintf("%s=%s for %s, http %t, from %s to %s; ", s.Name, s.Value, strings.Join(s.Hosts, " "), s.HTTP, moment(s.CreatedAt), moment(s.UpdatedAt))
+		text += fmt.Sprintf("%s=%s for %s, http %t, from %s to %s; ", s.Name, s.Value, strings.Join(s.Hosts, " "), s.HTTP,
+			moment(s.CreatedAt), moment(s.UpdatedAt))
 	}
 	return text
 }
@@ -70,14 +71,17 @@ func secretsReadBack(w *world) {
 	b := w.putSecret(w.owner, "B", "v2", "b.example")
 	other := w.putSecret(w.other, "a", "v3", "c.example")
 	w.same("the secrets", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, a}, nil))
-	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})), showSecrets([]*identity.HeaderSecret{a}, nil))
-	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, HTTP: true, Value: "v4", CreatedAt: w.ahead(), UpdatedAt: w.now}
+	w.same("one by name", showSecrets(w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"none", "a"})),
+		showSecrets([]*identity.HeaderSecret{a}, nil))
+	later := &identity.HeaderSecret{Account: w.owner.Number, Name: "a", Hosts: []string{"d.example"}, HTTP: true, Value: "v4",
+		CreatedAt: w.ahead(), UpdatedAt: w.now}
 	created, err := w.s.SecretPut(w.ctx, later, store.PutAlways)
 	w.ok("SecretPut", err)
 	if created || !later.CreatedAt.Equal(a.CreatedAt) || !later.UpdatedAt.After(a.UpdatedAt) {
 		w.Errorf("replaced: new %v, %s", created, showSecrets([]*identity.HeaderSecret{later}, nil))
 	}
-	w.same("after it was replaced", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)), showSecrets([]*identity.HeaderSecret{b, later}, nil))
+	w.same("after it was replaced", showSecrets(w.s.SecretList(w.ctx, w.owner.Number)),
+		showSecrets([]*identity.HeaderSecret{b, later}, nil))
 	encrypted, err := w.s.EncryptedHeaders(w.ctx, store.Encrypted{}, 10)
 	if err != nil || len(encrypted) != 3 || encrypted[0].HTTP || !encrypted[1].HTTP || encrypted[2].HTTP {
 		w.Errorf("the encrypted values are %+v, %v", encrypted, err)
@@ -92,19 +96,23 @@ func secretsBounded(w *world) {
 	for i := range identity.MaxHeaderSecrets {
 		w.putSecret(w.owner, fmt.Sprintf("s%d", i), "v", "a.example")
 	}
-	_, err := w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"}, CreatedAt: w.now, UpdatedAt: w.now}, store.PutAlways)
+	_, err := w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "more", Hosts: []string{"a.example"},
+		CreatedAt: w.now, UpdatedAt: w.now}, store.PutAlways)
 	w.wantCode("one more", err, fault.Invalid)
 	w.putSecret(w.owner, "s5", "v2", "a.example")
 	w.putSecret(w.other, "more", "v", "a.example")
 	w.putSecret(w.other, "s6", "v", "a.example")
-	_, err = w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "s6", Hosts: []string{"b.example"}, Value: "v2", CreatedAt: w.now, UpdatedAt: w.now}, store.PutIfNew)
+	_, err = w.s.SecretPut(w.ctx, &identity.HeaderSecret{Account: w.owner.Number, Name: "s6", Hosts: []string{"b.example"}, Value: "v2",
+		CreatedAt: w.now, UpdatedAt: w.now}, store.PutIfNew)
 	w.wantCode("a new one with the name of another", err, fault.Stale)
-	if found, err := w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"s6"}); err != nil || len(found) != 1 || found[0].Hosts[0] != "a.example" {
+	if found, err := w.s.SecretsNamed(w.ctx, w.owner.Number, []string{"s6"}); err != nil || len(found) != 1 ||
+		found[0].Hosts[0] != "a.example" {
 		w.Errorf("afterwards: %s", showSecrets(found, err))
 	}
 	w.putSecret(w.other, "theirs", "v", "a.example")
 	for name, exists := range map[string]bool{"s6": true, "theirs": false} {
-		h := &identity.HeaderSecret{Account: w.owner.Number, Name: name, Hosts: []string{"a.example"}, Value: "v", CreatedAt: w.now, UpdatedAt: w.now}
+		h := &identity.HeaderSecret{Account: w.owner.Number, Name: name, Hosts: []string{"a.example"}, Value: "v", CreatedAt: w.now,
+			UpdatedAt: w.now}
 		created, err := w.s.SecretPut(w.ctx, h, store.PutIfThere)
 		if created || exists && err != nil || !exists && fault.CodeOf(err) != fault.Stale {
 			w.Errorf("%s if it is there: created %v, %v", name, created, err)
@@ -179,7 +187,8 @@ func secretsReencrypted(w *world) {
 	w.putSecret(w.owner, "a", "v1", "a.example", "b.example")
 	w.putSecret(w.owner, "b", "v2", "a.example")
 	w.putSecret(w.other, "a", "v3", "a.example")
-	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)}, w.past().Add(2*time.Hour)))
+	w.ok("SecretAdd", w.s.SecretAdd(w.ctx, w.owner.Number, identity.Secret{Value: "whsec_b", CreatedAt: w.now.Add(time.Second)},
+		w.past().Add(2*time.Hour)))
 	all := func(read func(after store.Encrypted) ([]store.Encrypted, error)) (found []store.Encrypted) {
 		w.Helper()
 		for after := (store.Encrypted{}); ; after = found[len(found)-1] {
@@ -213,5 +222,6 @@ func secretsReencrypted(w *world) {
 		shown += e.Value + "; "
 	}
 	w.same("the secrets afterwards", shown, "new v1; meanwhile; new v3; ")
-	w.same("the signing secrets afterwards", strings.ReplaceAll(w.secrets(), moment(w.past().Add(2*time.Hour)), "T"), "new whsec_b until -; new whsec_owner@example.com until T; ")
+	w.same("the signing secrets afterwards", strings.ReplaceAll(w.secrets(), moment(w.past().Add(2*time.Hour)), "T"),
+		"new whsec_b until -; new whsec_owner@example.com until T; ")
 }

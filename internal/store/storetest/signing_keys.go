@@ -23,7 +23,8 @@ func (w *world) signingKey(account int64, private string) *identity.SigningKey {
 	w.Helper()
 	a, err := w.s.AccountOf(w.ctx, account)
 	w.ok("AccountOf", err)
-	return &identity.SigningKey{Account: account, Number: a.Secrets[0].CreatedAt.UnixMicro(), Private: private, CreatedAt: w.now, SignsAt: w.ahead()}
+	return &identity.SigningKey{Account: account, Number: a.Secrets[0].CreatedAt.UnixMicro(), Private: private, CreatedAt: w.now,
+		SignsAt: w.ahead()}
 }
 
 func (w *world) addKey(k *identity.SigningKey, othersEnd time.Time, want bool) {
@@ -89,7 +90,8 @@ func signingKeysAdded(w *world) {
 // issuerRotates: others end at the time given, or earlier if that was said before.
 func issuerRotates(w *world) {
 	for i := range 3 {
-		k := &identity.SigningKey{Account: identity.IssuerAccount, Number: int64(i + 1), Private: fmt.Sprint("key ", i+1), CreatedAt: w.now, SignsAt: w.now}
+		k := &identity.SigningKey{Account: identity.IssuerAccount, Number: int64(i + 1), Private: fmt.Sprint("key ", i+1), CreatedAt: w.now,
+			SignsAt: w.now}
 		w.addKey(k, w.now.Add(time.Duration(i)*time.Hour), true)
 	}
 	w.wantKeys(identity.IssuerAccount, "key 3", "key 2: 2h0m0s", "key 1: 1h0m0s")
@@ -105,7 +107,8 @@ func signingKeyRaces(w *world) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			ok, err := w.s.SigningKeyAdd(w.ctx, &identity.SigningKey{Number: 1, Private: fmt.Sprint(i), CreatedAt: w.now, SignsAt: w.now}, w.ahead())
+			ok, err := w.s.SigningKeyAdd(w.ctx, &identity.SigningKey{Number: 1, Private: fmt.Sprint(i), CreatedAt: w.now, SignsAt: w.now},
+				w.ahead())
 			if err != nil {
 				w.Error(err)
 			}

@@ -28,7 +28,8 @@ func statsReadBack(w *world) {
 	of := w.owner.Number
 	w.ok("StatsWrite of nothing", w.s.StatsWrite(w.ctx, nil))
 	w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{
-		{Account: of, Minute: 3, Source: -7, Succeeded: 1, Failed: 2, Lateness: []byte{1, 0}, Duration: nil, Worst: 2*time.Hour + time.Microsecond},
+		{Account: of, Minute: 3, Source: -7, Succeeded: 1, Failed: 2, Lateness: []byte{1, 0}, Duration: nil,
+			Worst: 2*time.Hour + time.Microsecond},
 		{Account: of, Minute: 2, Source: 9, Succeeded: 5},
 		{Account: of, Minute: 3, Source: 9, Failed: 1 << 40, Duration: []byte{0xff}},
 		{Account: of, Minute: 5, Source: 9},
@@ -41,7 +42,8 @@ func statsReadBack(w *world) {
 func statsReplaced(w *world) {
 	of := w.owner.Number
 	for i := range int64(3) {
-		w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{{Account: of, Minute: 1, Source: 1, Succeeded: i, Failed: 2 * i, Lateness: []byte{byte(i)}, Worst: time.Duration(i) * time.Second}}))
+		w.ok("StatsWrite", w.s.StatsWrite(w.ctx, []store.Stat{{Account: of, Minute: 1, Source: 1, Succeeded: i, Failed: 2 * i,
+			Lateness: []byte{byte(i)}, Worst: time.Duration(i) * time.Second}}))
 	}
 	w.same("the minute", w.stats(1, 1), "1 by 1: 2, 4, 02, , 2s; ")
 }

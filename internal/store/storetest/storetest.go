@@ -25,7 +25,8 @@ type group map[string]func(*world)
 // concurrent are the groups in which goroutines meet, those that the race detector is
 // for. PUNCTUAL_STORETEST selects them, or the others, with "concurrent" or "sequential".
 var concurrent = []string{
-	"Alerts", "Atomicity", "ClaimRollback", "Concurrency", "Definitions", "Limits", "Liveness", "Members", "People", "Quotas", "Recipients", "Requests",
+	"Alerts", "Atomicity", "ClaimRollback", "Concurrency", "Definitions", "Limits", "Liveness", "Members", "People", "Quotas", "Recipients",
+	"Requests",
 }
 
 // selected reports whether a group runs.
@@ -48,10 +49,14 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Jobs": jobTests, "Idempotency": idempotencyTests, "Lists": listTests, "Schedules": scheduleTests,
 		"Decisions": decisionTests, "Definitions": definitionTests, "Queue": queueTests, "Nodes": nodeTests, "Fencing": fencingTests,
 		"Deliveries": deliveryTests, "ClaimRollback": claimRollbackTests, "Logs": logTests, "Accounts": accountTests,
-		"Retention": retentionTests, "People": peopleTests, "Members": memberTests, "Identities": providerTests, "MailTokens": mailTokenTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
-		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests, "Pages": pageTests, "Filters": filterTests,
-		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests, "SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
-		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests, "Groups": groupTests, "Mutes": muteTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
+		"Retention": retentionTests, "People": peopleTests, "Members": memberTests, "Identities": providerTests,
+		"MailTokens": mailTokenTests, "Stats": statsTests, "Atomicity": atomicityTests, "Concurrency": concurrencyTests,
+		"Identity": identityTests, "Liveness": livenessTests, "Search": searchTests, "Summaries": summaryTests, "Marks": markTests,
+		"Pages": pageTests, "Filters": filterTests,
+		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests,
+		"SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
+		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests,
+		"Groups": groupTests, "Mutes": muteTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
 		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range concurrent {

@@ -67,7 +67,8 @@ func glanceRuns(w *world) {
 		got, err := w.s.ScheduleRuns(w.ctx, w.owner, ids, limit)
 		w.ok("ScheduleRuns", err)
 		for _, id := range ids {
-			w.same(fmt.Sprintf("the last %d runs", limit), show(got[id], showSummary), show(m.formatSummaries(w.owner, id, limit), showSummary))
+			w.same(fmt.Sprintf("the last %d runs", limit), show(got[id], showSummary),
+				show(m.formatSummaries(w.owner, id, limit), showSummary))
 		}
 	}
 	if got, err := w.s.ScheduleRuns(w.ctx, w.owner, nil, 3); err != nil || len(got) != 0 {
@@ -83,7 +84,8 @@ func summaryStartedAt(w *world) {
 	w.claim(second)
 	got, err := w.s.ScheduleRuns(w.ctx, w.owner, []uuid.UUID{j.ScheduleID}, 1)
 	w.ok("ScheduleRuns", err)
-	if g := got[j.ScheduleID]; len(g) != 1 || !g[0].StartedAt.Equal(w.past()) || !g[0].AttemptedAt.Equal(second.StartAt) || g[0].State != job.Executing {
+	if g := got[j.ScheduleID]; len(g) != 1 || !g[0].StartedAt.Equal(w.past()) || !g[0].AttemptedAt.Equal(second.StartAt) ||
+		g[0].State != job.Executing {
 		w.Errorf("the run is %s", show(g, showSummary))
 	}
 	ahead := w.insertOne(w.recurring(w.owner, w.past()))
@@ -133,13 +135,15 @@ func glanceDuePartly(w *world) {
 }
 
 func showFailed(f job.FailedJob) string {
-	return fmt.Sprintf("%d %s of %s at %s, again %d, inserted %s, discarded %s", f.Number, text(f.Name), f.ScheduleID, f.Host, f.RerunOf, moment(f.InsertedAt), moment(f.DiscardedAt))
+	return fmt.Sprintf("%d %s of %s at %s, again %d, inserted %s, discarded %s", f.Number, text(f.Name), f.ScheduleID, f.Host, f.RerunOf,
+		moment(f.InsertedAt), moment(f.DiscardedAt))
 }
 
 // failed returns what FailedJobs returns of a job.
 func failed(j *job.Job) job.FailedJob {
 	return job.FailedJob{
-		Number: j.Number, Name: j.Name, ScheduleID: j.ScheduleID, Host: job.LabelsOf(j.Args).Host, RerunOf: j.RerunOf, InsertedAt: j.InsertedAt, DiscardedAt: j.DiscardedAt,
+		Number: j.Number, Name: j.Name, ScheduleID: j.ScheduleID, Host: job.LabelsOf(j.Args).Host, RerunOf: j.RerunOf,
+		InsertedAt: j.InsertedAt, DiscardedAt: j.DiscardedAt,
 	}
 }
 
@@ -220,7 +224,8 @@ func schedulesFailing(w *world) {
 	}
 	var want []job.FailingSchedule
 	for _, i := range []int{1, 3, 0} {
-		want = append(want, job.FailingSchedule{ID: ids[i], Failures: int64(since[i]), Since: w.past().Add(time.Duration(since[i]) * time.Minute), Cause: "500"})
+		want = append(want, job.FailingSchedule{ID: ids[i], Failures: int64(since[i]),
+			Since: w.past().Add(time.Duration(since[i]) * time.Minute), Cause: "500"})
 	}
 	for _, limit := range []int{2, 10} {
 		got, err := w.s.SchedulesFailing(w.ctx, w.owner, limit)

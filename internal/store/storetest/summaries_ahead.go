@@ -45,8 +45,11 @@ func jobsAhead(w *world) {
 	w.limit("slow", limit.Limit{Paused: true})
 	held := in(w.owner, 7)
 	w.ok("LimitHold", w.s.LimitHold(w.ctx, []store.HeldItem{{QueueKey: *w.queued(held), Keys: []string{"slow"}}}))
-	want := fmt.Sprintf("3 false: %d at 5m0s %d at 6m0s; 1 false: %d at 10m0s; 1 false: %d at 25m0s of a schedule", first.Number, second.Number, edge.Number, run.Number)
+	want := fmt.Sprintf("3 false: %d at 5m0s %d at 6m0s; 1 false: %d at 10m0s; 1 false: %d at 25m0s of a schedule", first.Number,
+		second.Number, edge.Number, run.Number)
 	w.same("of the queue", ahead(2, 100, 1), want)
 	w.same("of the pending jobs", ahead(2, 2, 100), want)
-	w.same("of too many", ahead(2, 2, 2), fmt.Sprintf("2 true: %d at 5m0s %d at 7m0s; 1 false: %d at 10m0s; 1 false: %d at 25m0s of a schedule", first.Number, held.Number, edge.Number, run.Number))
+	w.same("of too many", ahead(2, 2, 2), fmt.Sprintf(
+		"2 true: %d at 5m0s %d at 7m0s; 1 false: %d at 10m0s; 1 false: %d at 25m0s of a schedule", first.Number, held.Number, edge.Number,
+		run.Number))
 }

@@ -154,7 +154,8 @@ func waitsNoted(w *world) {
 
 func waitsOfBatches(w *world) {
 	held := w.insertOne(w.keyed(w.owner, "k"))
-	jobs := []store.NewJob{w.oneOff(w.owner, w.ahead()), w.keyed(w.owner, "k"), w.oneOff(w.owner, w.ahead()), w.keyed(w.owner, "k"), w.waiter(w.owner)}
+	jobs := []store.NewJob{w.oneOff(w.owner, w.ahead()), w.keyed(w.owner, "k"), w.oneOff(w.owner, w.ahead()), w.keyed(w.owner, "k"),
+		w.waiter(w.owner)}
 	jobs[4].Await.Batch = true
 	results := w.insertEach(true, jobs...)
 	j := results[4].Job
@@ -237,10 +238,11 @@ func waitsPostponed(w *world) {
 	a := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	first, second := w.insertOne(w.waiter(w.owner, a)), w.insertOne(w.waiter(w.owner, a))
 	w.ends(a, job.Completed, w.past())
-	_, err := w.s.WaitApply(w.ctx, store.WaitStep{Account: w.owner.Number, Limit: 1, Postpone: time.Hour, Decide: func(*store.Released, *store.Snapshot) *store.Changes {
-		w.Error("what is postponed is decided")
-		return nil
-	}})
+	_, err := w.s.WaitApply(w.ctx, store.WaitStep{Account: w.owner.Number, Limit: 1, Postpone: time.Hour,
+		Decide: func(*store.Released, *store.Snapshot) *store.Changes {
+			w.Error("what is postponed is decided")
+			return nil
+		}})
 	w.ok("WaitApply", err)
 	if seen, _ := w.release(w.owner, 10); len(seen) != 1 || seen[0].Job != second.Number {
 		w.Errorf("the step after one job was postponed sees %+v", seen)

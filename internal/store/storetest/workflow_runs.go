@@ -31,7 +31,8 @@ var workflowTests = group{
 func (w *world) runJob(owner job.Owner, run, step string) store.NewJob {
 	n := w.oneOff(owner, w.past())
 	d := job.Dialect{API: job.DialectQStash, Run: run, Step: step}
-	n.Job.Args = rawjson.Object([]rawjson.Member{{Name: "url", Value: rawjson.Value(`"https://example.com/"`)}, {Name: "dialect", Value: d.Value()}})
+	n.Job.Args = rawjson.Object([]rawjson.Member{{Name: "url", Value: rawjson.Value(`"https://example.com/"`)},
+		{Name: "dialect", Value: d.Value()}})
 	return n
 }
 
@@ -44,8 +45,10 @@ func (w *world) startRun(owner job.Owner, id string) *job.Job {
 		Account: owner.Number, Runs: []string{id}, Creates: true, Jobs: []store.NewJob{w.runJob(owner, id, "init")}, Accept: accepted,
 	}
 	write.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
-		r := &workflow.Run{Account: owner.Number, ID: id, URL: "https://example.com/", CreatedAt: m.Now, Template: rawjson.Value(`{}`), Lazy: true}
-		first := &workflow.Step{Kind: workflow.Initial, Concurrent: 1, Name: "init", Type: "Initial", Body: []byte{0, 1, 0xff}, CreatedAt: m.Now, Message: write.Jobs[0].Job.ID}
+		r := &workflow.Run{Account: owner.Number, ID: id, URL: "https://example.com/", CreatedAt: m.Now, Template: rawjson.Value(`{}`),
+			Lazy: true}
+		first := &workflow.Step{Kind: workflow.Initial, Concurrent: 1, Name: "init", Type: "Initial", Body: []byte{0, 1, 0xff},
+			CreatedAt: m.Now, Message: write.Jobs[0].Job.ID}
 		if m.Runs[id] != nil {
 			return nil, nil
 		}
@@ -62,9 +65,11 @@ func (w *world) startRun(owner job.Owner, id string) *job.Job {
 // appendStep stores a result of a step.
 func (w *world) appendStep(owner job.Owner, id string, number int, refuse error) (*job.Job, error) {
 	w.Helper()
-	step := &workflow.Step{Run: id, Kind: workflow.Result, Number: number, Concurrent: 1, Name: fmt.Sprint("step ", number), Type: "Run", Body: []byte(`{"out":"1"}`)}
+	step := &workflow.Step{Run: id, Kind: workflow.Result, Number: number, Concurrent: 1, Name: fmt.Sprint("step ", number), Type: "Run",
+		Body: []byte(`{"out":"1"}`)}
 	write := &store.RunWrite{
-		Account: owner.Number, Runs: []string{id}, Keys: []workflow.Key{step.Key()}, Jobs: []store.NewJob{w.runJob(owner, id, step.Key().Text())},
+		Account: owner.Number, Runs: []string{id}, Keys: []workflow.Key{step.Key()},
+		Jobs:   []store.NewJob{w.runJob(owner, id, step.Key().Text())},
 		Accept: func([]store.Inserted) error { return refuse },
 	}
 	write.Decide = func(m *store.RunSnapshot) (*store.RunChanges, error) {
@@ -171,8 +176,9 @@ func (w *world) makeFinal(j *job.Job, state job.State) {
 			ended.DiscardedAt = m.Now
 		}
 		c := &store.Changes{Job: &ended, RunOutcome: &store.RunOutcome{
-			AlertOutcome: store.AlertOutcome{Owner: j.Owner, Job: j.Number, At: m.Now, Tags: "x", Detail: rawjson.Value(`{"ended":"well"}`)},
-			Failed:       rawjson.Value(`{"ended":"badly"}`),
+			AlertOutcome: store.AlertOutcome{Owner: j.Owner, Job: j.Number, At: m.Now, Tags: "x",
+				Detail: rawjson.Value(`{"ended":"well"}`)},
+			Failed: rawjson.Value(`{"ended":"badly"}`),
 		}}
 		if state == job.Discarded {
 			n := w.runJob(j.Owner, "wfr_a", workflow.FailureText)
@@ -190,7 +196,8 @@ func runsEnd(w *world) {
 		state job.State
 		want  workflow.State
 		goes  bool
-	}{{job.Discarded, workflow.Failed, false}, {job.Cancelled, workflow.Cancelled, false}, {job.Completed, workflow.Failed, false}, {job.Completed, workflow.Started, true}} {
+	}{{job.Discarded, workflow.Failed, false}, {job.Cancelled, workflow.Cancelled, false}, {job.Completed, workflow.Failed, false},
+		{job.Completed, workflow.Started, true}} {
 		id := fmt.Sprint("wfr_", i)
 		j := w.startRun(w.owner, id)
 		w.startRun(w.other, id)
@@ -200,7 +207,8 @@ func runsEnd(w *world) {
 		}
 		w.makeFinal(j, test.state)
 		r := w.run(w.owner, id)
-		if r.State != test.want || r.EndedAt.IsZero() != test.goes || (r.FailedJob == j.ID) == test.goes || (r.Failure != uuid.Nil) != (test.state == job.Discarded) ||
+		if r.State != test.want || r.EndedAt.IsZero() != test.goes || (r.FailedJob == j.ID) == test.goes ||
+			(r.Failure != uuid.Nil) != (test.state == job.Discarded) ||
 			(r.Error != "") != (test.state == job.Completed && !test.goes) {
 			w.Errorf("after a job was %s: %+v", test.state, r)
 		}
@@ -212,7 +220,8 @@ func runsEnd(w *world) {
 		}
 		told := ""
 		for _, e := range w.trackAlerts(w.owner, nil, nil).Events {
-			told += fmt.Sprintf("%d %t %s %s", e.Kind, e.Job == j.Number && e.Schedule == uuid.Nil && e.At.Equal(r.EndedAt), e.Tags, e.Detail)
+			told += fmt.Sprintf("%d %t %s %s", e.Kind, e.Job == j.Number && e.Schedule == uuid.Nil && e.At.Equal(r.EndedAt), e.Tags,
+				e.Detail)
 		}
 		if want := map[workflow.State]string{workflow.Failed: `2 true x {"ended":"badly"}`}[test.want]; told != want {
 			w.Errorf("alerts are told %q after a job was %s, want %q", told, test.state, want)
@@ -227,7 +236,8 @@ func runsEnd(w *world) {
 		}})
 	w.ok("RunApply", err)
 	w.makeFinal(j, job.Completed)
-	if m := w.trackAlerts(w.owner, nil, nil); len(m.Events) != 1 || m.Events[0].Kind != store.AlertSucceeded || string(m.Events[0].Detail) != `{"ended":"well"}` {
+	if m := w.trackAlerts(w.owner, nil, nil); len(m.Events) != 1 || m.Events[0].Kind != store.AlertSucceeded ||
+		string(m.Events[0].Detail) != `{"ended":"well"}` {
 		w.Errorf("after a success alerts are told %+v", m.Events)
 	}
 }
@@ -296,7 +306,8 @@ func (w *world) addStep(owner job.Owner, step workflow.Step) {
 	w.Helper()
 	step.CreatedAt = w.s.Now()
 	_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{step.Run}, Accept: accepted,
-		Keys: []workflow.Key{step.Key(), {Run: step.Run, Kind: workflow.Wait, Number: step.Number}, {Run: step.Run, Kind: workflow.Call, Number: step.Number}},
+		Keys: []workflow.Key{step.Key(), {Run: step.Run, Kind: workflow.Wait, Number: step.Number},
+			{Run: step.Run, Kind: workflow.Call, Number: step.Number}},
 		Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
 			one, run := step, m.Runs[step.Run]
 			if one.Kind == workflow.Notice {
@@ -324,11 +335,14 @@ func runsWait(w *world) {
 	for _, owner := range []job.Owner{w.owner, w.other} { // with the same ids and events
 		for _, id := range []string{"wfr_b", "wfr_a"} {
 			w.startRun(owner, id)
-			w.addStep(owner, workflow.Step{Run: id, Kind: workflow.Wait, Number: 1, Concurrent: 2, Name: "one", Body: []byte(fmt.Sprint(owner.Number)), WaitsFor: "paid"})
+			w.addStep(owner, workflow.Step{Run: id, Kind: workflow.Wait, Number: 1, Concurrent: 2, Name: "one",
+				Body: []byte(fmt.Sprint(owner.Number)), WaitsFor: "paid"})
 		}
 	}
-	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 2, Name: "two", Body: []byte("two"), WaitsFor: "paid"})
-	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Name: "notice", Concurrent: 1, Body: []byte("kept"), WaitsFor: "sent"})
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 2, Name: "two", Body: []byte("two"),
+		WaitsFor: "paid"})
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Name: "notice", Concurrent: 1, Body: []byte("kept"),
+		WaitsFor: "sent"})
 	mine, theirs := fmt.Sprint(w.owner.Number), fmt.Sprint(w.other.Number)
 	for got, want := range map[string]string{
 		w.waitingFor(w.owner, "paid", "", -1, 10):     "wfr_a:1:" + mine + " wfr_a:2:two wfr_b:1:" + mine + " ",
@@ -342,7 +356,8 @@ func runsWait(w *world) {
 	}
 	takes := false
 	snapshot := func(owner job.Owner, events ...string) (got string) {
-		_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{"wfr_a"}, Events: events, TakesKept: takes, Accept: accepted,
+		_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{"wfr_a"}, Events: events, TakesKept: takes,
+			Accept: accepted,
 			Decide: func(m *store.RunSnapshot) (*store.RunChanges, error) {
 				got = ""
 				for _, s := range m.Waiting {
@@ -353,7 +368,8 @@ func runsWait(w *world) {
 		w.ok("RunApply", err)
 		return got
 	}
-	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Number: 1, Name: "notice", Concurrent: 1, Body: []byte("more"), WaitsFor: "sent"})
+	w.addStep(w.owner, workflow.Step{Run: "wfr_a", Kind: workflow.Notice, Number: 1, Name: "notice", Concurrent: 1, Body: []byte("more"),
+		WaitsFor: "sent"})
 	if got := snapshot(w.owner, "paid", "sent"); got != "wfr_a:1:"+mine+" wfr_a:2:two wfr_a:3: wfr_a:4: " {
 		w.Errorf("the snapshot has %q", got)
 	}
@@ -373,8 +389,10 @@ func runsWait(w *world) {
 func runsHooks(w *world) {
 	for _, owner := range []job.Owner{w.owner, w.other} { // with the same ids and events
 		w.startRun(owner, "wfr_a")
-		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "hook", Body: []byte("out"), WaitsFor: "evt"})
-		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 1, Name: "wait", Body: []byte("wait"), WaitsFor: "evt"})
+		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Result, Number: 1, Concurrent: 1, Name: "hook", Body: []byte("out"),
+			WaitsFor: "evt"})
+		w.addStep(owner, workflow.Step{Run: "wfr_a", Kind: workflow.Wait, Number: 2, Concurrent: 1, Name: "wait", Body: []byte("wait"),
+			WaitsFor: "evt"})
 	}
 	found, err := w.s.RunHooks(w.ctx, w.owner.Number, "evt", 10)
 	w.ok("RunHooks", err)

@@ -25,14 +25,17 @@ func TestGoClients(t *testing.T) {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			address, engine := ports.Free(t), ports.Free(t)
-			service := harness.Start(t, append(options, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address), harness.SecretsKey(t),
-				harness.Flag("allow-http-targets", "true"), harness.Flag("google-listen", "127.0.0.1:0"), harness.Flag("app-engine-url", "http://"+engine))...)
+			service := harness.Start(t, append(options, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
+				harness.SecretsKey(t),
+				harness.Flag("allow-http-targets", "true"), harness.Flag("google-listen", "127.0.0.1:0"),
+				harness.Flag("app-engine-url", "http://"+engine))...)
 			found := serving.FindStringSubmatch(service.Stdout())
 			if found == nil {
 				t.Fatalf("the service does not say where the APIs are:\n%s", service.Stdout())
 			}
 			clienttest.Run(t, "gcloud", []string{
-				"PUNCTUAL_TEST_GOOGLE=" + found[1], "PUNCTUAL_TEST_KEY=" + service.Account(t).Key, "PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key,
+				"PUNCTUAL_TEST_GOOGLE=" + found[1], "PUNCTUAL_TEST_KEY=" + service.Account(t).Key,
+				"PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key,
 				"PUNCTUAL_TEST_APP_ENGINE=" + engine,
 			}, "go", "test", "-count=1", "./...")
 			if code := service.Stop(); code != 0 {
@@ -57,7 +60,8 @@ func TestNodeClients(t *testing.T) {
 // TestDev runs some of the tests against punctual dev, with what it prints.
 func TestDev(t *testing.T) {
 	t.Parallel()
-	dev := exec.CommandContext(t.Context(), harness.Binary(t), "dev", "--listen", "127.0.0.1:0", "--google-listen", "127.0.0.1:0", "--keep", t.TempDir())
+	dev := exec.CommandContext(t.Context(), harness.Binary(t), "dev", "--listen", "127.0.0.1:0", "--google-listen", "127.0.0.1:0", "--keep",
+		t.TempDir())
 	dev.Cancel = func() error { return dev.Process.Signal(syscall.SIGTERM) }
 	out, err := dev.StdoutPipe()
 	if err != nil {
@@ -74,10 +78,12 @@ func TestDev(t *testing.T) {
 		}
 	}
 	clienttest.Run(t, "gcloud", []string{
-		"PUNCTUAL_TEST_GOOGLE=" + printed["CLOUD_TASKS_EMULATOR_HOST"], "PUNCTUAL_TEST_KEY=" + printed["PUNCTUAL_API_KEY"], "PUNCTUAL_TEST_KEYLESS=1",
+		"PUNCTUAL_TEST_GOOGLE=" + printed["CLOUD_TASKS_EMULATOR_HOST"], "PUNCTUAL_TEST_KEY=" + printed["PUNCTUAL_API_KEY"],
+		"PUNCTUAL_TEST_KEYLESS=1",
 		"PUNCTUAL_TEST_APP_ENGINE=" + ports.Free(t),
 	}, "go", "test", "-count=1", "-run", "^(TestTaskFields|TestRetries|TestWithoutAKey)$", "./...")
-	for name, want := range map[string]string{"PUNCTUAL_URL": "http://127.0.0.1:", "QSTASH_URL": "http://127.0.0.1:", "QSTASH_TOKEN": "ey", "QSTASH_CURRENT_SIGNING_KEY": "sig_"} {
+	for name, want := range map[string]string{"PUNCTUAL_URL": "http://127.0.0.1:", "QSTASH_URL": "http://127.0.0.1:", "QSTASH_TOKEN": "ey",
+		"QSTASH_CURRENT_SIGNING_KEY": "sig_"} {
 		if !strings.HasPrefix(printed[name], want) {
 			t.Errorf("%s is %q, want %s…", name, printed[name], want)
 		}
@@ -93,7 +99,8 @@ func TestDev(t *testing.T) {
 func TestDev_ServesThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--listen", "--google-listen"} {
-		if r := harness.Command(t, nil, "dev", flag, "0.0.0.0:0"); r.Code == 0 || !strings.Contains(r.Stderr, "is not an address of this machine only") {
+		if r := harness.Command(t, nil, "dev", flag, "0.0.0.0:0"); r.Code == 0 ||
+			!strings.Contains(r.Stderr, "is not an address of this machine only") {
 			t.Errorf("%s: status %d, %s", flag, r.Code, r.Stderr)
 		}
 	}

@@ -19,7 +19,8 @@ func TestAgent_WithTheTypeScriptSDK(t *testing.T) {
 	clienttest.Install(t, ".")
 	service := harness.Shared(t)
 	account := service.Account(t)
-	clienttest.Run(t, ".", []string{"PUNCTUAL_URL=" + service.URL(), "PUNCTUAL_API_KEY=" + account.Key, "PUNCTUAL_BINARY=" + harness.Binary(t)}, "node", "exchange.mjs")
+	clienttest.Run(t, ".", []string{"PUNCTUAL_URL=" + service.URL(), "PUNCTUAL_API_KEY=" + account.Key,
+		"PUNCTUAL_BINARY=" + harness.Binary(t)}, "node", "exchange.mjs")
 }
 
 // scenarios are those of the suite that test the protocol. The others call tools, prompts

@@ -73,7 +73,8 @@ func (a *application) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, number, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	most, _ := strconv.Atoi(number)
 	step := func(kind string) string {
-		return fmt.Sprintf(`{"stepId":%d,"stepName":"step","stepType":%q,"out":"%s","concurrent":1}`, len(steps), kind, strings.Repeat("x", 20))
+		return fmt.Sprintf(`{"stepId":%d,"stepName":"step","stepType":%q,"out":"%s","concurrent":1}`, len(steps), kind,
+			strings.Repeat("x", 20))
 	}
 	switch {
 	case len(steps) > most:
@@ -103,7 +104,8 @@ func (a *application) until(n int64) {
 
 func newApplication(b *testing.B) (*application, *harness.Service) {
 	address := ports.Free(b)
-	service := harness.Start(b, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address), harness.Flag("allow-http-targets", "true"))
+	service := harness.Start(b, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
+		harness.Flag("allow-http-targets", "true"))
 	a := &application{TB: b, service: "http://" + address, key: service.Account(b).Key}
 	a.url = harness.BareTarget(b, a)
 	return a, service
@@ -188,7 +190,8 @@ func BenchmarkWaits(b *testing.B) {
 				default:
 				}
 				began := time.Now()
-				if got := other.Post("/api/jobs", harness.JSON(`{"url":"https://example.com/","schedule_in":[1,"hours"]}`)); got.Status != http.StatusCreated {
+				if got := other.Post("/api/jobs", harness.JSON(
+					`{"url":"https://example.com/","schedule_in":[1,"hours"]}`)); got.Status != http.StatusCreated {
 					b.Errorf("creating: %d", got.Status)
 				}
 				took = append(took, time.Since(began))

@@ -36,7 +36,8 @@ func TestSDK(t *testing.T) {
 			if err := json.Unmarshal([]byte(printed), &env); err != nil {
 				t.Fatalf("%v: %s", err, printed)
 			}
-			variables := []string{"QSTASH_DEV=false", "PUNCTUAL_TEST_STORE=" + store, "PUNCTUAL_TEST_CONTROL=" + control.URL, "PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key}
+			variables := []string{"QSTASH_DEV=false", "PUNCTUAL_TEST_STORE=" + store, "PUNCTUAL_TEST_CONTROL=" + control.URL,
+				"PUNCTUAL_TEST_OTHER_KEY=" + service.Account(t).Key}
 			for name, value := range env {
 				variables = append(variables, name+"="+value)
 			}

@@ -64,7 +64,8 @@ func eachTasks(t *testing.T, test func(t *testing.T, c *cloudtasks.Client)) {
 	t.Run("grpc", func(t *testing.T) { t.Parallel(); test(t, tasksClient(t, key)) })
 	t.Run("rest", func(t *testing.T) {
 		t.Parallel()
-		c, err := cloudtasks.NewRESTClient(t.Context(), option.WithEndpoint("http://"+address), option.WithHTTPClient(&http.Client{Transport: bearer(key)}))
+		c, err := cloudtasks.NewRESTClient(t.Context(), option.WithEndpoint("http://"+address),
+			option.WithHTTPClient(&http.Client{Transport: bearer(key)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,8 @@ func eachScheduler(t *testing.T, test func(t *testing.T, c *scheduler.CloudSched
 	t.Run("grpc", func(t *testing.T) { t.Parallel(); test(t, schedulerClient(t, key)) })
 	t.Run("rest", func(t *testing.T) {
 		t.Parallel()
-		c, err := scheduler.NewCloudSchedulerRESTClient(t.Context(), option.WithEndpoint("http://"+address), option.WithHTTPClient(&http.Client{Transport: bearer(key)}))
+		c, err := scheduler.NewCloudSchedulerRESTClient(t.Context(), option.WithEndpoint("http://"+address),
+			option.WithHTTPClient(&http.Client{Transport: bearer(key)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +116,8 @@ func ok(t *testing.T, what string, err error) {
 // names are the names of codes in errors of REST.
 var names = map[codes.Code]string{
 	codes.AlreadyExists: "ALREADY_EXISTS", codes.FailedPrecondition: "FAILED_PRECONDITION", codes.InvalidArgument: "INVALID_ARGUMENT",
-	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED", codes.Unauthenticated: "UNAUTHENTICATED",
+	codes.ResourceExhausted: "RESOURCE_EXHAUSTED", codes.NotFound: "NOT_FOUND", codes.Unimplemented: "UNIMPLEMENTED",
+	codes.Unauthenticated: "UNAUTHENTICATED",
 }
 
 // want compares the code of an error, by gRPC or REST.

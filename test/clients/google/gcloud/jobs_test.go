@@ -24,17 +24,21 @@ func TestJobs(t *testing.T) {
 	eachScheduler(t, func(t *testing.T, c *scheduler.CloudSchedulerClient) {
 		ctx, s, named := t.Context(), newTarget(t, always(http.StatusOK)), location+"/jobs/"+name(t)
 		job, err := c.CreateJob(ctx, &pb.CreateJobRequest{Parent: location, Job: &pb.Job{
-			Name: named, Description: "nightly", Schedule: "0 3 1 1 *", TimeZone: "Europe/Berlin", AttemptDeadline: durationpb.New(20 * time.Minute),
-			RetryConfig: &pb.RetryConfig{RetryCount: 2, MinBackoffDuration: durationpb.New(time.Second)},
+			Name: named, Description: "nightly", Schedule: "0 3 1 1 *", TimeZone: "Europe/Berlin",
+			AttemptDeadline: durationpb.New(20 * time.Minute),
+			RetryConfig:     &pb.RetryConfig{RetryCount: 2, MinBackoffDuration: durationpb.New(time.Second)},
 			Target: &pb.Job_HttpTarget{HttpTarget: &pb.HttpTarget{
 				Uri: s.URL + "/run", HttpMethod: pb.HttpMethod_PUT, Body: []byte("hello"), Headers: map[string]string{"X-Shop": "7"},
-				AuthorizationHeader: &pb.HttpTarget_OidcToken{OidcToken: &pb.OidcToken{ServiceAccountEmail: "robot@example.com", Audience: "shop"}},
+				AuthorizationHeader: &pb.HttpTarget_OidcToken{OidcToken: &pb.OidcToken{ServiceAccountEmail: "robot@example.com",
+					Audience: "shop"}},
 			}},
 		}})
 		ok(t, "CreateJob", err)
 		r := job.GetHttpTarget()
-		if job.State != pb.Job_ENABLED || job.Description != "nightly" || job.Schedule != "0 3 1 1 *" || job.TimeZone != "Europe/Berlin" || job.AttemptDeadline.AsDuration() != 20*time.Minute ||
-			job.RetryConfig.RetryCount != 2 || string(r.Body) != "hello" || r.GetOidcToken().GetAudience() != "shop" || job.UserUpdateTime == nil ||
+		if job.State != pb.Job_ENABLED || job.Description != "nightly" || job.Schedule != "0 3 1 1 *" || job.TimeZone != "Europe/Berlin" ||
+			job.AttemptDeadline.AsDuration() != 20*time.Minute ||
+			job.RetryConfig.RetryCount != 2 || string(r.Body) != "hello" || r.GetOidcToken().GetAudience() != "shop" ||
+			job.UserUpdateTime == nil ||
 			job.ScheduleTime.AsTime().In(time.UTC).Format("01-02 15:04") != "01-01 02:00" {
 			t.Errorf("created %v", job)
 		}
@@ -45,8 +49,10 @@ func TestJobs(t *testing.T) {
 		ok(t, "RunJob", err)
 		got := s.next(t)
 		h := got.Header
-		if got.Method != "PUT" || string(got.body) != "hello" || h.Get("X-CloudScheduler") != "true" || h.Get("X-CloudScheduler-JobName") != name(t) || h.Get("X-CloudScheduler-ScheduleTime") == "" ||
-			!strings.HasPrefix(h.Get("User-Agent"), "Google-Cloud-Scheduler") || h.Get("X-Shop") != "7" || !strings.HasPrefix(h.Get("Authorization"), "Bearer ey") {
+		if got.Method != "PUT" || string(got.body) != "hello" || h.Get("X-CloudScheduler") != "true" ||
+			h.Get("X-CloudScheduler-JobName") != name(t) || h.Get("X-CloudScheduler-ScheduleTime") == "" ||
+			!strings.HasPrefix(h.Get("User-Agent"), "Google-Cloud-Scheduler") || h.Get("X-Shop") != "7" ||
+			!strings.HasPrefix(h.Get("Authorization"), "Bearer ey") {
 			t.Errorf("received %s %v %q", got.Method, h, got.body)
 		}
 		eventually(t, "last_attempt_time", func() bool {
@@ -59,10 +65,12 @@ func TestJobs(t *testing.T) {
 		}
 
 		job, err = c.UpdateJob(ctx, &pb.UpdateJobRequest{
-			Job: &pb.Job{Name: named, Schedule: "every 5 minutes", Description: "other"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"schedule"}},
+			Job:        &pb.Job{Name: named, Schedule: "every 5 minutes", Description: "other"},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"schedule"}},
 		})
 		ok(t, "UpdateJob", err)
-		if job.Schedule != "every 5 minutes" || job.Description != "nightly" || string(job.GetHttpTarget().GetBody()) != "hello" || time.Until(job.ScheduleTime.AsTime()) > 5*time.Minute {
+		if job.Schedule != "every 5 minutes" || job.Description != "nightly" || string(job.GetHttpTarget().GetBody()) != "hello" ||
+			time.Until(job.ScheduleTime.AsTime()) > 5*time.Minute {
 			t.Errorf("updated %v", job)
 		}
 		job, err = c.PauseJob(ctx, &pb.PauseJobRequest{Name: named})
@@ -72,7 +80,8 @@ func TestJobs(t *testing.T) {
 		}
 		_, err = c.PauseJob(ctx, &pb.PauseJobRequest{Name: named})
 		want(t, "PauseJob of a paused one", err, codes.FailedPrecondition)
-		job, err = c.UpdateJob(ctx, &pb.UpdateJobRequest{Job: &pb.Job{Name: named, Description: "other"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}}})
+		job, err = c.UpdateJob(ctx, &pb.UpdateJobRequest{Job: &pb.Job{Name: named, Description: "other"},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}}})
 		ok(t, "UpdateJob of a paused one", err)
 		if job.State != pb.Job_PAUSED || job.Description != "other" {
 			t.Errorf("updated %v", job)
@@ -95,7 +104,8 @@ func TestJobPages(t *testing.T) {
 		parent := "projects/" + strings.ToLower(name(t)) + "/locations/here"
 		var all []string
 		for i := range 5 {
-			job, err := c.CreateJob(t.Context(), &pb.CreateJobRequest{Parent: parent, Job: httpJob(fmt.Sprintf("%s/jobs/j%d", parent, i), "0 0 1 1 *", "https://example.com")})
+			job, err := c.CreateJob(t.Context(), &pb.CreateJobRequest{Parent: parent,
+				Job: httpJob(fmt.Sprintf("%s/jobs/j%d", parent, i), "0 0 1 1 *", "https://example.com")})
 			ok(t, "CreateJob", err)
 			all = append(all, job.Name)
 		}
@@ -120,7 +130,8 @@ func TestJobRefusals(t *testing.T) {
 			"no schedule":      httpJob(named, "", "https://example.com"),
 			"a wrong schedule": httpJob(named, "61 * * * *", "https://example.com"),
 			"no target":        {Name: named, Schedule: "* * * * *"},
-			"Pub/Sub":          {Name: named, Schedule: "* * * * *", Target: &pb.Job_PubsubTarget{PubsubTarget: &pb.PubsubTarget{TopicName: "projects/p/topics/t"}}},
+			"Pub/Sub": {Name: named, Schedule: "* * * * *",
+				Target: &pb.Job_PubsubTarget{PubsubTarget: &pb.PubsubTarget{TopicName: "projects/p/topics/t"}}},
 			"a wrong zone":     {Name: named, Schedule: "* * * * *", TimeZone: "Mars/Olympus", Target: good.Target},
 			"6 retries":        {Name: named, Schedule: "* * * * *", Target: good.Target, RetryConfig: &pb.RetryConfig{RetryCount: 6}},
 			"another location": httpJob("projects/p/locations/l/jobs/j", "* * * * *", "https://example.com"),
@@ -134,9 +145,10 @@ func TestJobRefusals(t *testing.T) {
 func TestAppEngineJobs(t *testing.T) {
 	eachScheduler(t, func(t *testing.T, c *scheduler.CloudSchedulerClient) {
 		named := location + "/jobs/" + name(t)
-		_, err := c.CreateJob(t.Context(), &pb.CreateJobRequest{Parent: location, Job: &pb.Job{Name: named, Schedule: "0 0 1 1 *", Target: &pb.Job_AppEngineHttpTarget{
-			AppEngineHttpTarget: &pb.AppEngineHttpTarget{RelativeUri: "/cron/" + name(t), HttpMethod: pb.HttpMethod_GET},
-		}}})
+		_, err := c.CreateJob(t.Context(), &pb.CreateJobRequest{Parent: location,
+			Job: &pb.Job{Name: named, Schedule: "0 0 1 1 *", Target: &pb.Job_AppEngineHttpTarget{
+				AppEngineHttpTarget: &pb.AppEngineHttpTarget{RelativeUri: "/cron/" + name(t), HttpMethod: pb.HttpMethod_GET},
+			}}})
 		ok(t, "CreateJob", err)
 		_, err = c.RunJob(t.Context(), &pb.RunJobRequest{Name: named})
 		ok(t, "RunJob", err)

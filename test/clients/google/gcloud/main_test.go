@@ -24,9 +24,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("run the tests of test/clients/google, which start the service")
 		os.Exit(2)
 	}
-	server := &http.Server{Addr: engine, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		engineRequests.Store(r.URL.Path, r)
-	})}
+	server := &http.Server{Addr: engine, ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			engineRequests.Store(r.URL.Path, r)
+		})}
 	go func() {
 		if err := server.ListenAndServe(); err != http.ErrServerClosed {
 			fmt.Println(err)

@@ -50,25 +50,29 @@ func inAnHour() *timestamppb.Timestamp { return timestamppb.New(time.Now().Add(t
 func TestQueues(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
 		ctx, named := t.Context(), queueName(t)
-		q := newQueue(t, c, &pb.Queue{RateLimits: &pb.RateLimits{MaxDispatchesPerSecond: 2.5}, RetryConfig: &pb.RetryConfig{MaxAttempts: 7}})
+		q := newQueue(t, c, &pb.Queue{RateLimits: &pb.RateLimits{MaxDispatchesPerSecond: 2.5},
+			RetryConfig: &pb.RetryConfig{MaxAttempts: 7}})
 		if q.RateLimits.MaxDispatchesPerSecond != 2.5 || q.RateLimits.MaxConcurrentDispatches != 1000 || q.RetryConfig.MaxAttempts != 7 ||
 			q.RetryConfig.MinBackoff.AsDuration() != 100*time.Millisecond || q.State != pb.Queue_RUNNING {
 			t.Errorf("created %v", q)
 		}
 		_, err := c.CreateQueue(ctx, &pb.CreateQueueRequest{Parent: location, Queue: &pb.Queue{Name: named}})
 		want(t, "CreateQueue again", err, codes.AlreadyExists)
-		_, err = c.CreateQueue(ctx, &pb.CreateQueueRequest{Parent: location, Queue: &pb.Queue{Name: named + "2", RateLimits: &pb.RateLimits{MaxDispatchesPerSecond: 501}}})
+		_, err = c.CreateQueue(ctx, &pb.CreateQueueRequest{Parent: location,
+			Queue: &pb.Queue{Name: named + "2", RateLimits: &pb.RateLimits{MaxDispatchesPerSecond: 501}}})
 		want(t, "CreateQueue with too high a rate", err, codes.InvalidArgument)
 
 		q, err = c.UpdateQueue(ctx, &pb.UpdateQueueRequest{
-			Queue:      &pb.Queue{Name: named, RateLimits: &pb.RateLimits{MaxConcurrentDispatches: 3}, RetryConfig: &pb.RetryConfig{MaxAttempts: 9}},
+			Queue: &pb.Queue{Name: named, RateLimits: &pb.RateLimits{MaxConcurrentDispatches: 3},
+				RetryConfig: &pb.RetryConfig{MaxAttempts: 9}},
 			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"rate_limits.max_concurrent_dispatches"}},
 		})
 		ok(t, "UpdateQueue", err)
 		if q.RateLimits.MaxConcurrentDispatches != 3 || q.RateLimits.MaxDispatchesPerSecond != 2.5 || q.RetryConfig.MaxAttempts != 7 {
 			t.Errorf("updated %v", q)
 		}
-		_, err = c.UpdateQueue(ctx, &pb.UpdateQueueRequest{Queue: &pb.Queue{Name: named}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"nothing"}}})
+		_, err = c.UpdateQueue(ctx, &pb.UpdateQueueRequest{Queue: &pb.Queue{Name: named},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"nothing"}}})
 		want(t, "UpdateQueue of no field", err, codes.InvalidArgument)
 
 		q, err = c.PauseQueue(ctx, &pb.PauseQueueRequest{Name: named})
@@ -93,7 +97,8 @@ func TestQueues(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 
-		create(t, c, named, &pb.Task{Name: named + "/tasks/held", ScheduleTime: inAnHour(), MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType})
+		create(t, c, named, &pb.Task{Name: named + "/tasks/held", ScheduleTime: inAnHour(),
+			MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType})
 		ok(t, "DeleteQueue", c.DeleteQueue(ctx, &pb.DeleteQueueRequest{Name: named}))
 		_, err = c.GetQueue(ctx, &pb.GetQueueRequest{Name: named})
 		want(t, "GetQueue of a deleted one", err, codes.NotFound)
@@ -103,7 +108,8 @@ func TestQueues(t *testing.T) {
 		// UpdateQueue creates a queue that does not exist, and it knows no names of before.
 		_, err = c.UpdateQueue(ctx, &pb.UpdateQueueRequest{Queue: &pb.Queue{Name: named}})
 		ok(t, "UpdateQueue of none", err)
-		create(t, c, named, &pb.Task{Name: named + "/tasks/held", ScheduleTime: inAnHour(), MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType})
+		create(t, c, named, &pb.Task{Name: named + "/tasks/held", ScheduleTime: inAnHour(),
+			MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType})
 	})
 }
 
@@ -147,13 +153,16 @@ func TestTaskFields(t *testing.T) {
 		task := create(t, c, q.Name, &pb.Task{
 			Name: q.Name + "/tasks/first", ScheduleTime: timestamppb.New(due), DispatchDeadline: durationpb.New(30 * time.Minute),
 			MessageType: &pb.Task_HttpRequest{HttpRequest: &pb.HttpRequest{
-				Url: s.URL + "/hook?a=b", HttpMethod: pb.HttpMethod_PUT, Body: []byte{0, 1, 255}, Headers: map[string]string{"X-Shop": "7", "Content-Type": "image/png"},
+				Url: s.URL + "/hook?a=b", HttpMethod: pb.HttpMethod_PUT, Body: []byte{0, 1, 255},
+				Headers:             map[string]string{"X-Shop": "7", "Content-Type": "image/png"},
 				AuthorizationHeader: &pb.HttpRequest_OidcToken{OidcToken: &pb.OidcToken{ServiceAccountEmail: "robot@example.com"}},
 			}},
 		})
 		r := task.GetHttpRequest()
-		if task.Name != q.Name+"/tasks/first" || !task.ScheduleTime.AsTime().Equal(due) || task.DispatchDeadline.AsDuration() != 30*time.Minute ||
-			r.HttpMethod != pb.HttpMethod_PUT || string(r.Body) != "\x00\x01\xff" || r.Headers["X-Shop"] != "7" || r.GetOidcToken().GetAudience() != s.URL+"/hook?a=b" || task.View != pb.Task_FULL {
+		if task.Name != q.Name+"/tasks/first" || !task.ScheduleTime.AsTime().Equal(due) ||
+			task.DispatchDeadline.AsDuration() != 30*time.Minute ||
+			r.HttpMethod != pb.HttpMethod_PUT || string(r.Body) != "\x00\x01\xff" || r.Headers["X-Shop"] != "7" ||
+			r.GetOidcToken().GetAudience() != s.URL+"/hook?a=b" || task.View != pb.Task_FULL {
 			t.Errorf("created %v", task)
 		}
 		basic, err := c.GetTask(ctx, &pb.GetTaskRequest{Name: task.Name})
@@ -163,9 +172,12 @@ func TestTaskFields(t *testing.T) {
 		}
 		got := s.next(t)
 		h := got.Header
-		if got.at.Before(due) || got.Method != "PUT" || string(got.body) != "\x00\x01\xff" || h.Get("X-Shop") != "7" || h.Get("Content-Type") != "image/png" ||
-			h.Get("X-CloudTasks-QueueName") != name(t) || h.Get("X-CloudTasks-TaskName") != "first" || h.Get("X-CloudTasks-TaskRetryCount") != "0" ||
-			h.Get("X-CloudTasks-TaskExecutionCount") != "0" || h.Get("X-CloudTasks-TaskETA") != fmt.Sprintf("%d.%06d", due.Unix(), due.Nanosecond()/1000) ||
+		if got.at.Before(due) || got.Method != "PUT" || string(got.body) != "\x00\x01\xff" || h.Get("X-Shop") != "7" ||
+			h.Get("Content-Type") != "image/png" ||
+			h.Get("X-CloudTasks-QueueName") != name(t) || h.Get("X-CloudTasks-TaskName") != "first" ||
+			h.Get("X-CloudTasks-TaskRetryCount") != "0" ||
+			h.Get("X-CloudTasks-TaskExecutionCount") != "0" || h.Get("X-CloudTasks-TaskETA") != fmt.Sprintf("%d.%06d", due.Unix(),
+			due.Nanosecond()/1000) ||
 			!strings.HasPrefix(h.Get("Authorization"), "Bearer ey") || !strings.HasPrefix(h.Get("User-Agent"), "Google-Cloud-Tasks") {
 			t.Errorf("received %s %v %q", got.Method, h, got.body)
 		}
@@ -175,7 +187,8 @@ func TestTaskFields(t *testing.T) {
 		})
 		_, err = c.GetTask(ctx, &pb.GetTaskRequest{Name: task.Name})
 		want(t, "GetTask of a finished one", err, codes.NotFound)
-		_, err = c.CreateTask(ctx, &pb.CreateTaskRequest{Parent: q.Name, Task: &pb.Task{Name: task.Name, MessageType: httpTask(&pb.HttpRequest{Url: s.URL}).MessageType}})
+		_, err = c.CreateTask(ctx, &pb.CreateTaskRequest{Parent: q.Name,
+			Task: &pb.Task{Name: task.Name, MessageType: httpTask(&pb.HttpRequest{Url: s.URL}).MessageType}})
 		want(t, "CreateTask with the name of a finished one", err, codes.AlreadyExists)
 	})
 }
@@ -200,11 +213,12 @@ func TestTaskRefusals(t *testing.T) {
 		q := newQueue(t, c, &pb.Queue{})
 		good := &pb.HttpRequest{Url: "https://example.com"}
 		for what, task := range map[string]*pb.Task{
-			"no target":                 {},
-			"another queue's name":      {Name: location + "/queues/another/tasks/t", MessageType: httpTask(good).MessageType},
-			"a short name":              {Name: "t", MessageType: httpTask(good).MessageType},
-			"no scheme":                 httpTask(&pb.HttpRequest{Url: "example.com"}),
-			"a body of a GET":           httpTask(&pb.HttpRequest{Url: "https://example.com", HttpMethod: pb.HttpMethod_GET, Body: []byte("x")}),
+			"no target":            {},
+			"another queue's name": {Name: location + "/queues/another/tasks/t", MessageType: httpTask(good).MessageType},
+			"a short name":         {Name: "t", MessageType: httpTask(good).MessageType},
+			"no scheme":            httpTask(&pb.HttpRequest{Url: "example.com"}),
+			"a body of a GET": httpTask(&pb.HttpRequest{Url: "https://example.com", HttpMethod: pb.HttpMethod_GET,
+				Body: []byte("x")}),
 			"a deadline of 14 seconds":  {DispatchDeadline: durationpb.New(14 * time.Second), MessageType: httpTask(good).MessageType},
 			"a deadline of 31 minutes":  {DispatchDeadline: durationpb.New(31 * time.Minute), MessageType: httpTask(good).MessageType},
 			"a header with a line feed": httpTask(&pb.HttpRequest{Url: "https://example.com", Headers: map[string]string{"A": "b\nc"}}),
@@ -221,7 +235,8 @@ func TestTaskRefusals(t *testing.T) {
 func TestTaskNamesAreRemembered(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
 		q := newQueue(t, c, &pb.Queue{})
-		task := &pb.Task{Name: q.Name + "/tasks/once", ScheduleTime: inAnHour(), MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType}
+		task := &pb.Task{Name: q.Name + "/tasks/once", ScheduleTime: inAnHour(),
+			MessageType: httpTask(&pb.HttpRequest{Url: "https://example.com"}).MessageType}
 		create(t, c, q.Name, task)
 		_, err := c.CreateTask(t.Context(), &pb.CreateTaskRequest{Parent: q.Name, Task: task})
 		want(t, "CreateTask again", err, codes.AlreadyExists)
@@ -240,7 +255,8 @@ func TestRetries(t *testing.T) {
 			}
 			return http.StatusNoContent
 		})
-		q := newQueue(t, c, &pb.Queue{RetryConfig: &pb.RetryConfig{MaxAttempts: -1, MinBackoff: durationpb.New(50 * time.Millisecond), MaxDoublings: 1}})
+		q := newQueue(t, c, &pb.Queue{RetryConfig: &pb.RetryConfig{MaxAttempts: -1, MinBackoff: durationpb.New(50 * time.Millisecond),
+			MaxDoublings: 1}})
 		create(t, c, q.Name, httpTask(&pb.HttpRequest{Url: s.URL}))
 		for n := range 4 {
 			h := s.next(t).Header
@@ -270,9 +286,11 @@ func TestAttemptsEnd(t *testing.T) {
 			t.Errorf("%d more requests have come", n)
 		}
 		// Both bounds must be reached: the attempts of this one go on for a second.
-		long, err := c.CreateQueue(t.Context(), &pb.CreateQueueRequest{Parent: location, Queue: &pb.Queue{Name: queueName(t) + "-long", RetryConfig: &pb.RetryConfig{
-			MaxAttempts: 2, MinBackoff: durationpb.New(100 * time.Millisecond), MaxBackoff: durationpb.New(100 * time.Millisecond), MaxRetryDuration: durationpb.New(time.Second),
-		}}})
+		long, err := c.CreateQueue(t.Context(), &pb.CreateQueueRequest{Parent: location,
+			Queue: &pb.Queue{Name: queueName(t) + "-long", RetryConfig: &pb.RetryConfig{
+				MaxAttempts: 2, MinBackoff: durationpb.New(100 * time.Millisecond), MaxBackoff: durationpb.New(100 * time.Millisecond),
+				MaxRetryDuration: durationpb.New(time.Second),
+			}}})
 		ok(t, "CreateQueue", err)
 		create(t, c, long.Name, httpTask(&pb.HttpRequest{Url: s.URL}))
 		for range 4 {
@@ -284,7 +302,8 @@ func TestAttemptsEnd(t *testing.T) {
 func TestRunListAndPurge(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
 		ctx, s := t.Context(), newTarget(t, always(http.StatusServiceUnavailable))
-		q := newQueue(t, c, &pb.Queue{RetryConfig: &pb.RetryConfig{MinBackoff: durationpb.New(time.Hour), MaxBackoff: durationpb.New(time.Hour)}})
+		q := newQueue(t, c, &pb.Queue{RetryConfig: &pb.RetryConfig{MinBackoff: durationpb.New(time.Hour),
+			MaxBackoff: durationpb.New(time.Hour)}})
 		var all []string
 		for i := range 7 {
 			task := httpTask(&pb.HttpRequest{Url: s.URL})
@@ -307,7 +326,8 @@ func TestRunListAndPurge(t *testing.T) {
 		eventually(t, "the outcome", func() bool {
 			task, err := c.GetTask(ctx, &pb.GetTaskRequest{Name: all[0]})
 			ok(t, "GetTask", err)
-			return task.DispatchCount == 1 && task.ResponseCount == 1 && task.LastAttempt.GetResponseStatus().GetCode() == int32(codes.Unavailable)
+			return task.DispatchCount == 1 && task.ResponseCount == 1 &&
+				task.LastAttempt.GetResponseStatus().GetCode() == int32(codes.Unavailable)
 		})
 		purged, err := c.PurgeQueue(ctx, &pb.PurgeQueueRequest{Name: q.Name})
 		ok(t, "PurgeQueue", err)
@@ -350,14 +370,16 @@ func TestPausedQueueHoldsTasks(t *testing.T) {
 func TestAppEngineTasks(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
 		q := newQueue(t, c, &pb.Queue{})
-		task := create(t, c, q.Name, &pb.Task{Name: q.Name + "/tasks/engine", MessageType: &pb.Task_AppEngineHttpRequest{AppEngineHttpRequest: &pb.AppEngineHttpRequest{
-			RelativeUri: "/work/" + name(t), Body: []byte("x"), AppEngineRouting: &pb.AppEngineRouting{Service: "worker"},
-		}}})
+		task := create(t, c, q.Name, &pb.Task{Name: q.Name + "/tasks/engine",
+			MessageType: &pb.Task_AppEngineHttpRequest{AppEngineHttpRequest: &pb.AppEngineHttpRequest{
+				RelativeUri: "/work/" + name(t), Body: []byte("x"), AppEngineRouting: &pb.AppEngineRouting{Service: "worker"},
+			}}})
 		if r := task.GetAppEngineHttpRequest(); r.GetRelativeUri() != "/work/"+name(t) || r.GetAppEngineRouting().GetService() != "worker" {
 			t.Errorf("created %v", task)
 		}
 		h := engineRequest(t, "/work/"+name(t)).Header
-		if h.Get("X-AppEngine-QueueName") != name(t) || h.Get("X-AppEngine-TaskName") != "engine" || h.Get("X-AppEngine-TaskRetryCount") != "0" || h.Get("X-AppEngine-TaskETA") == "" {
+		if h.Get("X-AppEngine-QueueName") != name(t) || h.Get("X-AppEngine-TaskName") != "engine" ||
+			h.Get("X-AppEngine-TaskRetryCount") != "0" || h.Get("X-AppEngine-TaskETA") == "" {
 			t.Errorf("received %v", h)
 		}
 	})
@@ -371,9 +393,11 @@ func TestPolicies(t *testing.T) {
 		if len(policy.Bindings) > 0 {
 			t.Errorf("the policy is %v", policy)
 		}
-		_, err = c.SetIamPolicy(ctx, &iampb.SetIamPolicyRequest{Resource: q.Name, Policy: &iampb.Policy{Bindings: []*iampb.Binding{{Role: "roles/owner"}}}})
+		_, err = c.SetIamPolicy(ctx, &iampb.SetIamPolicyRequest{Resource: q.Name,
+			Policy: &iampb.Policy{Bindings: []*iampb.Binding{{Role: "roles/owner"}}}})
 		want(t, "SetIamPolicy", err, codes.Unimplemented)
-		may, err := c.TestIamPermissions(ctx, &iampb.TestIamPermissionsRequest{Resource: q.Name, Permissions: []string{"cloudtasks.tasks.create", "storage.objects.get"}})
+		may, err := c.TestIamPermissions(ctx, &iampb.TestIamPermissionsRequest{Resource: q.Name,
+			Permissions: []string{"cloudtasks.tasks.create", "storage.objects.get"}})
 		ok(t, "TestIamPermissions", err)
 		if !slices.Equal(may.Permissions, []string{"cloudtasks.tasks.create"}) {
 			t.Errorf("the permissions are %v", may.Permissions)
