@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -83,6 +84,7 @@ func (s *strike) speak(ctx context.Context, address string, write func(s *strike
 		_ = conn.Close()
 	}()
 	for id := uint32(1); ctx.Err() == nil && write(s, f, id) == nil; id += 2 {
+		runtime.Gosched() // the victim's target is in this process
 	}
 	_ = conn.(*net.TCPConn).CloseWrite() // the service may be gone
 	select {
@@ -181,11 +183,11 @@ var googleAttacks = []attack{
 		}
 		return f.WriteRSTStream(id, http2.ErrCodeCancel)
 	}),
-	streams("streams that never end", 32, func(s *strike, f *http2.Framer,
+	streams("streams that never end", 8, func(s *strike, f *http2.Framer,
 		id uint32) error {
 		return opens(f, id, rpcHead(s.key(), createTask))
 	}),
-	streams("messages that never end", 32, func(s *strike, f *http2.Framer, id uint32) error {
+	streams("messages that never end", 8, func(s *strike, f *http2.Framer, id uint32) error {
 		if err := opens(f, id, rpcHead(s.key(), createTask)); err != nil {
 			return err
 		}

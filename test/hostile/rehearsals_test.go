@@ -48,7 +48,7 @@ var rehearseAttacks = []attack{
 	rehearses("calendars of ten years", tenYears, 100, eachClock, "Accept", "text/calendar"),
 	{"calls whose clients go away", func(ctx context.Context, s *strike) {
 		key, body := s.own(), `{`+tenYears+`"schedules":[`+members(1000, `{"key":"k%d","url":"https://127.0.0.1:1443/",`+eachClock+`}`)+`]}`
-		s.flood(ctx, 16, func(int) {
+		s.flood(ctx, 8, func(int) {
 			leaving, leave := context.WithTimeout(ctx, 20*time.Millisecond)
 			defer leave()
 			s.rehearse(leaving, key, body)
