@@ -84,8 +84,9 @@ func (m *Mover) Advance(ctx context.Context, by time.Duration) (now, until time.
 }
 
 // next returns when something is due next, far ahead if nothing is; the zero time while
-// the service has something to do now. What nothing was due for before the engine was
-// asked is neither claimed nor done since, so what follows from the rest is in the store.
+// the service has something to do now. The store is asked before the engine and after it:
+// an attempt that ended between the two may have stored a retry, which the first answer
+// lacks. None began meanwhile, since nothing was due.
 func (m *Mover) next(ctx context.Context) (next time.Time, err error) {
 	for range 2 {
 		if next, err = m.due(ctx); err != nil || next.Sub(m.Clock.Now()) <= soon || m.Engine.Busy() {
@@ -95,8 +96,9 @@ func (m *Mover) next(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// due returns when something is due next by the store. Each question is about what
-// becomes what the later ones are about.
+// due returns when something is due next by the store. The order matters: an overdue
+// completion may become a job that waits for a limit, and that one a queue item. What moves
+// on between two reads is then found by the later one.
 func (m *Mover) due(ctx context.Context) (next time.Time, err error) {
 	now := m.Clock.Now()
 	next = now.Add(2 * MaxAdvance)
