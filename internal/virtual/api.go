@@ -11,9 +11,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// layout is that of times in the API.
-const layout = "2006-01-02T15:04:05.000000Z"
-
 // Path is where programs move the time.
 const Path = "/api/dev/advance"
 
@@ -54,7 +51,7 @@ func (a API) advance(c *httpapi.ForeignCall) error {
 	c.WriteHeader(http.StatusOK)
 	// Fails only if the client is gone.
 	_, _ = fmt.Fprintf(c, `{"data":{"now":"%s","until":"%s","complete":%t}}`,
-		now.UTC().Format(layout), until.UTC().Format(layout), !now.Before(until))
+		job.FormatTime(now), job.FormatTime(until), !now.Before(until))
 	return nil
 }
 
