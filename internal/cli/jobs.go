@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/jobquery"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -176,7 +178,7 @@ func (c *jobsList) addQuery(env *environment, given url.Values) error {
 		return failed(statusUsage, "%s", err)
 	}
 	for name, texts := range typed {
-		if given.Has(name) && name != "tag" {
+		if given.Has(name) && !isRepeated(name) {
 			return failed(statusUsage, "the query and a flag both give %s; give one of them", name)
 		}
 		if name == "schedule_id" {
@@ -189,6 +191,11 @@ func (c *jobsList) addQuery(env *environment, given url.Values) error {
 		given[name] = append(given[name], texts...)
 	}
 	return nil
+}
+
+// isRepeated reports whether a parameter is that of a filter which may be given again.
+func isRepeated(name string) bool {
+	return slices.ContainsFunc(job.FiltersOf(job.OfJobs), func(f *job.Filter) bool { return f.Name == name && f.Repeats() })
 }
 
 type jobsShow struct {
