@@ -207,7 +207,8 @@ func TestJobs_ByKeyboardOnly(t *testing.T) {
 func TestJob_AttemptsAreDrawnAndCompared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	flaky := w.target.Route(t).Respond(harness.JSONReply(`{"ok":true}`))
+	// The target waits, or a response may come before the sender notes that the request is written: then nothing is shown as "wait".
+	flaky := w.target.Route(t).Respond(harness.Delay(300*time.Millisecond, harness.JSONReply(`{"ok":true}`)))
 	flaky.RespondOnce(harness.Reply(503, "text/plain", "busy"))
 	n := w.create(`{"url":%q,"name":"Flaky","retries":3}`, flaky.URL)
 	if !harness.Within(soon, func() bool {
