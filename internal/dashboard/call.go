@@ -182,7 +182,7 @@ const compressLeast = 1 << 10
 // compressed returns a page as it is sent: compressed, and with the header that says
 // so, if the browser accepts that. Pages that may show a secret are not: the size of a
 // compressed page tells who sees the traffic whether parameters of their choice are like
-// the secret. See decision 57. Event streams don't come through here.
+// the secret. See decision 29. Event streams don't come through here.
 func (c *call) compressed(page []byte) []byte {
 	c.Header().Add("Vary", "Accept-Encoding")
 	if len(page) < compressLeast || c.showsSecrets() || !staticfile.AcceptsGzip(c.r) {

@@ -8,5 +8,5 @@
 // nodes skip what others are at. What a job becomes then is decided by package lifecycle.
 //
 // Jobs that others wait for are not special otherwise: nothing polls them. See
-// docs/adr/0075-jobs-after-jobs.md.
+// docs/adr/0042-batches-and-waiting-jobs.md.
 package release

@@ -36,7 +36,7 @@
 // responds again.
 //
 // Statements are planned as lookups by an index, whatever the planner's statistics
-// say, which lack new accounts: see docs/adr/0056-plans-without-statistics.md for the
+// say, which lack new accounts: see docs/adr/0021-postgres-statements.md for the
 // rules, and work_test.go, which counts what each statement reads. Sessions of the
 // engine keep plans for a second, except behind a pooler; clients' reads are planned
 // each time (settle.go).

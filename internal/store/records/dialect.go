@@ -36,7 +36,7 @@ var replacements = [...][]replacement{
 		{regexp.MustCompile(` FOR (NO KEY )?UPDATE( OF \w+)?( SKIP LOCKED)?`), ``},
 	},
 	PostgreSQL: {
-		// The planner must not know the account: docs/adr/0056-plans-without-statistics.md.
+		// The planner must not know the account: docs/adr/0021-postgres-statements.md.
 		{regexp.MustCompile(`\baccount = (\$\d+)`), `account = (SELECT $1::bigint)`},
 		{regexp.MustCompile(` INDEXED BY \w+| NOT INDEXED`), ``},
 	},

@@ -6,7 +6,7 @@
 // and whatever else needs no more than lookups and short transactions. The queue, and
 // jobs, schedules, logs and deliveries, which are stored by the thousand, live in
 // packages sqlite and postgres, which know how their database is fastest. See
-// docs/adr/0071-cold-records-once.md.
+// docs/adr/0002-two-stores.md.
 //
 // # Statements
 //
