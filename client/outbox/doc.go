@@ -6,8 +6,8 @@
 //	if _, err := outbox.Enqueue(ctx, tx, client.JobRequest{URL: "https://shop.example/remind", ScheduleIn: …}); err != nil { … }
 //	err = tx.Commit()
 //
-// Commit, and the job will be created; roll back, and it never was. The tables are those
-// of punctual outbox schema. punctual outbox run, or punctual serve --outbox, creates the
-// jobs. The package depends on nothing but the standard library; EnqueuePGX takes the
-// transactions of pgx.
+// Commit, and the job will be created; roll back, and it won't. punctual outbox schema
+// prints the tables. punctual outbox run, or punctual serve --outbox, creates the jobs.
+// The package depends on the standard library only; EnqueuePGX takes the transactions of
+// pgx.
 package outbox

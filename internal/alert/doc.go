@@ -1,10 +1,11 @@
-// Package alert decides what alerts send. It is pure.
+// Package alert decides what alerts send: [Record] adds an outcome to what the end of a
+// job stores, and Track turns outcomes into signals and deliveries. It is pure.
 //
-// A Definition says what an alert watches and whom it tells. Track turns the
-// outcomes of jobs into signals (failed, recovered, late, skipped, ended), and signals
-// into deliveries, within the limits on messages. Its input and output are those
-// of store.Alerts, which calls it inside a transaction: the outcomes are deleted
-// and the deliveries stored together, so that each signal is sent once.
+// A [Definition] says what an alert watches and where it sends messages. Signals are
+// failed, recovered, late, skipped and ended; deliveries stay within the limits on
+// messages. store.Alerts calls Track inside a transaction: the outcomes are deleted and
+// the deliveries stored together, so each signal is sent once.
 //
-// Package watch records the outcomes and runs the tracker.
+// Package watch records the outcomes and runs the tracker; package notify formats the
+// messages.
 package alert

@@ -1,7 +1,7 @@
-// Package app starts and stops a node. It is the one package that imports all others,
-// and contains no logic.
+// Package app starts and stops a node: call [Run]. [Backup], [Restore], [Copy] and
+// [OpenStore] are for commands that work on the database. It is the one package that
+// imports all others, and has no rules of its own.
 //
-// A node starts the store first and listens last, so that it serves only what works.
-// It stops in the reverse order, so that it accepts nothing that it would not carry
-// out.
+// A node opens the store first and listens last, so that it serves only what works. It
+// stops in the reverse order.
 package app

@@ -1,5 +1,6 @@
-// Package auth authenticates API callers and people. It manages accounts, their
-// API keys and signing secrets, passwords, sessions and invites.
+// Package auth authenticates API callers ([Authenticator.Authenticate]) and people
+// ([People]). It manages accounts, their API keys and signing secrets, passwords,
+// sessions and invites.
 //
 // A key is 256 random bits with a recognisable prefix (sk_). It is shown once and
 // stored as a SHA-256 hash, which is sufficient for random keys and cheap to

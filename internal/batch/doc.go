@@ -1,9 +1,10 @@
-// Package batch lets many callers share one operation.
+// Package batch lets many callers share one operation: make a Batcher with [New] and
+// call Do.
 //
-// A Batcher runs one operation at a time. Items that arrive during an operation
-// form the next one, so batches grow with the load and a lone caller waits for
-// nothing: there is no timer. The number of waiting items is bounded; a caller
-// beyond it either gets an error (Do) or waits for room (DoWhenRoom).
+// A Batcher runs one operation at a time. Items that arrive during an operation form the
+// next one, so batches grow with the load and a single caller waits for nothing: there
+// is no timer. The number of waiting items is bounded; a caller beyond it either gets an
+// error (Do) or waits (DoWhenRoom).
 //
 // Operations and waiting items can also be bounded in bytes. Accounts take
 // turns by bytes: one with many large items delays another's small ones by

@@ -1,18 +1,17 @@
-// Package bench measures punctual on the machine it runs on.
+// Package bench measures punctual on the machine it runs on: call [Run] with a [Config];
+// punctual bench does.
 //
-// It starts a TLS target of its own, and the service as a process of its own on
-// a database that is thrown away, gives the service one workload after the
-// other and sees at the target what arrives and when. Beside each figure stands
-// what the same requests come to from a bare HTTP client without any store (the
-// ceiling), since figures of one machine mean little on another and ratios mean
-// more. The bare client, the bare handler and the load, which creates the jobs,
-// run as processes of their own too: the service and what it is held against
-// share the machine with the same neighbours, and the processor time of each is
-// told. It comes before the rates, since other tenants of a machine change it
-// least. What remains in the bench's own process is the target and waiting.
+// It starts a TLS target, and the service as a process of its own on a temporary
+// database. It gives the service one workload after the other and measures at the target
+// what arrives and when. Beside each figure stands that of the same requests by a bare
+// HTTP client without a store (the ceiling), since ratios compare across machines and
+// absolute figures don't. The bare client, the bare handler and the load, which creates
+// the jobs, are processes of their own, so that the processor time of each can be
+// reported. It comes before the rates, because other work on the machine changes it
+// least. The bench's own process has the target only.
 //
-// Targets speak HTTP/1.1 unless HTTP/2 is asked for, which the service and the
-// bare client then speak both. The report says what was spoken.
+// Targets speak HTTP/1.1; with the flag for it the service and the bare client both use
+// HTTP/2. The report says what was used.
 //
 // Every workload checks what it sees: a job that does not arrive, arrives twice
 // or before it was due makes the bench fail. Everything is bounded in time and

@@ -1,5 +1,5 @@
-// Package buildinfo tells which build of punctual runs: its version, the commit
-// it was built from, and for which system.
+// Package buildinfo reports which build of punctual runs: its version, the commit it was
+// built from, and for which system.
 //
 // A release sets version, commit and date with the linker:
 //

@@ -1,5 +1,6 @@
-// Package cli implements the command line: punctual's commands and flags, and how
-// it prints results and errors for people and scripts.
+// Package cli implements the command line: [Run] runs one command and returns its exit
+// status. Here are punctual's commands and flags, and how results and errors are printed
+// for people and scripts.
 //
 // Results go to standard output (as JSON with --json), logs, progress and errors
 // to standard error; every error is a sentence that says what to do, and has an

@@ -1,16 +1,16 @@
-// Package copydb copies all records from one store to another: accounts with
-// their secrets and keys, schedules with their state, jobs, logs, pending
-// deliveries and the audit log. Records keep their numbers, times and positions
-// in the queue.
+// Package copydb copies all records from one store to another: call [Copy]. It copies
+// accounts with their secrets and keys, schedules with their state, jobs, logs, pending
+// deliveries and the audit log. Records keep their numbers, times and positions in the
+// queue.
 //
-// Copy reads records in a fixed order, section by section and account by account,
-// and writes them in batches. With each batch the target stores a mark, the place
-// of its last record, from which an interrupted copy resumes. Records that exist
-// in the target are left unchanged.
+// Copy reads records in a fixed order, section by section and account by account, and
+// writes them in batches. With each batch the target stores the position of its last
+// record, from which an interrupted copy resumes. Records that exist in the target are
+// left unchanged.
 //
-// At the end, Copy reads both stores again and compares the number of records and
-// a checksum for every section and for the queue. Only then it marks the target
-// as complete; nodes don't start on an incomplete copy.
+// At the end, Copy reads both stores again and compares the number of records and a
+// checksum for every section and for the queue. Only then does it declare the target
+// complete; nodes don't start on an incomplete copy.
 //
 // No node may run on either store meanwhile. The caller must ensure this; the
 // comparison usually detects a violation.

@@ -1,4 +1,6 @@
-// Package dispatch decides when each queue item is fired.
+// Package dispatch decides when each queue item is fired. Make a [Dispatcher] with [New]
+// and call Run; [Dispatcher.Revoke], [Dispatcher.Restore] and [Dispatcher.Abort]
+// coordinate changes of jobs with it.
 //
 // A queue item is an attempt of a job or of a delivery that is due at some
 // time. In this process it goes through these phases (see phase):
@@ -66,13 +68,13 @@
 //
 // # From the store to the lanes
 //
-// The loop reads a little ahead in the queue and claims items before they are
-// due, so that the claim's commit adds no lateness. It learns of items from
-// the store's hints (exact, but they can get lost), from reads at the due time
-// of the earliest item not yet read, and from periodic scans of the queue from
-// its beginning. What was left to other nodes is read again from its due time on. Timers are
-// checked against the store's clock at least once a
-// second, which bounds the delay after a clock step or a suspended machine.
+// The loop reads a little ahead in the queue and claims items before they are due, so
+// that the claim's commit adds no lateness. It learns of items from the store's hints
+// (exact, but they can get lost), from reads at the due time of the earliest item not
+// yet read, and from periodic scans of the queue from its beginning. Items that are
+// assigned to other nodes are read again from their due time on. Timers are checked
+// against the store's clock at least once a second, which bounds the delay after a clock
+// step or a suspended machine.
 //
 // Only part of a large lane waits in memory. Its backlog stays in the store
 // until the lane falls to its low-water mark.
@@ -80,10 +82,10 @@
 // Slots, memory for waiting items and bytes are shared between accounts first,
 // then between an account's lanes (shares.go, budget.go).
 //
-// One item never stops the others: a batch that fails because of its content
-// is halved, a panic ends one attempt, and an item that can't be claimed, or
-// that was being prepared at three crashes, at two of them alone, is set aside
-// (claim.go, suspects.go).
+// One item never stops the others: a batch that fails because of its content is halved,
+// a panic ends one attempt, and an item that can't be claimed, or that was being
+// prepared at three crashes (at two of them as the only item), is set aside (claim.go,
+// suspects.go).
 //
 // What an attempt does and stores is decided in package attempt.
 package dispatch

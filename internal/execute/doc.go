@@ -1,5 +1,5 @@
-// Package execute sends one request to a target and returns the outcome: a
-// response, or a failure of a known kind.
+// Package execute sends one request to a target and returns the outcome: a response, or
+// a failure of a known kind. Make a [Client] with [New] and call [Client.Do].
 //
 // A job's request, a callback and a webhook event are all a [Request] here.
 // When to send, whether to retry, what a body means and where an outcome is
@@ -14,11 +14,11 @@
 // according to Standard Webhooks, over the body that is sent.
 //
 // A request of which a byte may have been written is never sent again. If a connection
-// that was kept open ends before the first byte of a response, the failure says so
-// (Dropped), and the caller decides about a retry. A request that must not be lost so is
+// that was kept open ends before the first byte of a response, the outcome says so
+// (Dropped), and the caller decides about a retry. A request that must not be dropped is
 // sent over a recent connection ([Request.Recent]).
 //
-// # Over what it is sent
+// # Which connections it uses
 //
 // Over HTTP/1.1, with TLS or without, an attempt writes its request and reads the
 // response in its own goroutine (exchange), with the writer and the parser of net/http,

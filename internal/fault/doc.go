@@ -1,4 +1,5 @@
-// Package fault defines the error type for errors that are shown to people.
+// Package fault defines the error type for errors that are shown to people: make one
+// with [New], read one with [CodeOf] and [ProblemsOf].
 //
 // A fault has a code, a message that is safe to show and says what to do, the
 // problems found in a request, and the cause for the log. Packages below the edge

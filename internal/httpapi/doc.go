@@ -1,5 +1,5 @@
-// Package httpapi serves the API over HTTP, with one route table and one file
-// per resource.
+// Package httpapi serves the API over HTTP, with one route table and one file per
+// resource. [New] returns the Server; [Server.Mount] adds a compatible API.
 //
 // It reads requests (credentials, bodies, query parameters), calls package
 // service, and writes records or problems (RFC 9457). A fault becomes a response

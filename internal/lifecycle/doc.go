@@ -1,4 +1,6 @@
-// Package lifecycle decides what is stored when something happens to a job.
+// Package lifecycle decides what is stored when something happens to a job. [Begin]
+// prepares an attempt and its Finish decides about the outcome; other functions decide
+// about cancels, edits, schedules, releases and reports of targets.
 //
 // An attempt starts, has an outcome or is interrupted; a client cancels or
 // edits a job; a client disables, enables or deletes a schedule. Each of these

@@ -1,6 +1,7 @@
-// Package listen lets programs on developers' machines answer the requests that an
-// account's jobs, callbacks and webhooks send to https://listen.invalid/NAME/…, and
-// all requests of jobs with a tag.
+// Package listen lets programs on developers' machines respond to the requests that an
+// account's jobs, callbacks and webhooks send to https://listen.invalid/NAME/…, and to
+// all requests of jobs with a tag. [New] returns a Hub, which package execute asks
+// instead of a target.
 //
 // A listener is a WebSocket that such a program (punctual listen) has opened. The
 // service sends requests over it, the program sends responses back ([Message]). Each
@@ -10,12 +11,12 @@
 // listeners with the same name, the one that connected last answers, unless it is
 // busy.
 //
-// A [Hub] holds the listeners that are connected to this node. If attempts and
-// listeners may be on different nodes, a [Relay] passes requests and responses
-// through the database: the node with the attempt (the asker) stores the request
-// for one listener, the listener's node takes it, and stores the response. Both
-// nodes read the tables ten times a second while they have something to wait for.
-// Notifications are not needed, so it works behind a pooler.
+// A Hub has the listeners that are connected to this node. If attempts and listeners may
+// be on different nodes, a Relay passes requests and responses through the database:
+// the node with the attempt (the asker) stores the request for one listener, the
+// listener's node takes it, and stores the response. Both nodes read the tables ten
+// times a second while they wait for something. Notifications are not needed, so it
+// works behind a pooler.
 //
 // A request to a name is sent to a listener that the database lists at this moment.
 // A request of a job with a tag goes to its target, unless a listener for the tag is

@@ -1,6 +1,5 @@
-// Package mailaddress reads e-mail addresses into the one form in which they are
-// stored and compared: those of accounts and those that alerts send e-mails to. It is
-// pure.
+// Package mailaddress reads e-mail addresses into the one form in which they are stored
+// and compared: call [Parse]. It is pure.
 //
 // Two addresses that look alike must not be two accounts. The local part follows the
 // PRECIS framework (RFC 8265) and has letters of one script, the domain is stored in

@@ -1,6 +1,7 @@
-// Package outbox moves jobs from a table of an application's database to the service:
-// they are committed with the application's data, and sent once they are. Schema returns
-// the tables, and a Relay moves their rows.
+// Package outbox moves jobs from a table of an application's database to the service.
+// [Schema] returns the tables; make a [Relay] with [New] and call [Relay.Run]. An
+// application inserts jobs in the transaction of its own data, with package
+// client/outbox.
 //
 // A Relay creates the jobs with the ids of their rows as request_id, by POST
 // /api/jobs/batch, and deletes the rows that were answered. What it sent and what the

@@ -1,5 +1,5 @@
-// Package quota implements limits of accounts and of anonymous callers: calls per
-// second and stored records.
+// Package quota implements limits of accounts and of anonymous callers: [Meter] for
+// calls per second, and [Book] for stored records.
 //
 // Meter measures rates by key in fixed memory, so that a caller with many
 // addresses can neither make it grow nor evict other callers. Book resolves the

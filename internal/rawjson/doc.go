@@ -1,4 +1,5 @@
-// Package rawjson reads and writes JSON without losing anything.
+// Package rawjson reads and writes JSON without losing anything: [Read] checks a text,
+// [Walk] and Index find parts of it.
 //
 // Clients' JSON passes through punctual unchanged: numbers keep their literals,
 // members their order, strings every code point. JSON is therefore kept as text

@@ -3,7 +3,7 @@
 //
 // [Run] takes the schedules with their unfinished runs and returns a [Result]. Nothing
 // is sent or stored. Findings ([Result.Findings]) are sentences about what a person
-// would want to change, each with a code and the fix. [Compare] tells how two results
+// would want to change, each with a code and the fix. [Compare] returns how two results
 // differ.
 //
 // The package has no rules of its own. Package lifecycle decides what follows an

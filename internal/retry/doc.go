@@ -1,5 +1,6 @@
-// Package retry computes how long to wait before a retry. Its functions are
-// pure: the current time and the random number are arguments.
+// Package retry computes how long to wait before a retry: [After] for a job,
+// [DeliveryBackoff] for a callback or webhook. Its functions are pure: the current time
+// and the random number are arguments.
 //
 // A job is retried after growing waits ([JobBackoff]) or waits of its own, or
 // later if the target asks for it in Retry-After ([RetryAfter]); [After] combines

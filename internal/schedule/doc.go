@@ -1,5 +1,6 @@
-// Package schedule computes when things are due. It is pure: it has no clock, no
-// store and no configuration; the current time is always an argument.
+// Package schedule computes when things are due: make a [Grid] of an [Interval] or a
+// [Cron], and ask it for the next point. It is pure: it has no clock, no store and no
+// configuration; the current time is always an argument.
 //
 // A [Frequency] is a grid of points in time. The grid of an [Interval] has equal
 // steps from the first due time, the grid of a [Cron] follows a wall clock. A

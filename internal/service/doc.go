@@ -1,8 +1,8 @@
-// Package service is the entrance for the API and the dashboard. It implements
-// what a client may do: create, reschedule, run, rerun and cancel jobs, and edit,
-// enable, disable and delete schedules; and what it may read: jobs, schedules and
-// logs, one by one and in pages, searches, counts and exports. Accounts, keys and
-// limits are in packages auth and quota.
+// Package service is the entrance for all edges: [New] returns the Service, whose
+// methods are what a client may do (create, reschedule, run, rerun and cancel jobs, and
+// edit, enable, disable and delete schedules) and read (jobs, schedules and logs, one by
+// one and in pages, searches, counts and exports). Accounts, keys and rates are in
+// packages auth and quota.
 //
 // It turns validated requests into records and restricts each caller to its own
 // records: every call to the store names the owner. It also coordinates changes

@@ -1,5 +1,6 @@
-// Package stats keeps the data of the dashboard's plots: for each account and
-// minute, how many jobs' attempts succeeded and failed, their lateness and
+// Package stats keeps the data of the dashboard's plots: [Collector.Observe] counts an
+// attempt, [Collector.Series] and [Collector.Range] read the counts. They have, for each
+// account and minute, how many jobs' attempts succeeded and failed, their lateness and
 // their duration.
 //
 // Counting costs the engine next to nothing: Observe locks one of many shards,

@@ -2,10 +2,10 @@
 // use it: a reminder of next month is sent in a moment.
 //
 // Make a [Clock] and open the store with its Now. Make a [Mover] for it and call
-// [Mover.Advance], or mount [Mover.API] so that programs can.
+// [Mover.Advance], or mount [API] so that programs can.
 //
-// Here is which times the clock stops at, and when the service has done what is due at
-// one. What the service does then is in package dispatch, as ever. Only the store's
-// clock moves: how long requests take, their timestamps, signatures and tokens are by
-// the machine's clock.
+// The package decides which times the clock stops at, and when the service has done what
+// is due at one. Everything else is done by the same packages as always. Only the
+// store's clock moves: how long requests take, their timestamps, signatures and tokens
+// are by the machine's clock.
 package virtual

@@ -1,5 +1,5 @@
-// Package tree reads a JSON document into nodes that remember what package
-// encoding/json forgets: the order of keys, the digits of numbers, and where in
-// the document a node stands. The reference is laid out in the order the
-// contract was written in, and examples are shown and replayed as they stand.
+// Package tree reads a JSON document into nodes that keep what package encoding/json
+// drops: the order of keys, the digits of numbers, and the place of a node in the
+// document. Call [Parse]. The reference has the order of the contract, and examples are
+// shown and sent as they are written.
 package tree

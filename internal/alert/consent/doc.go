@@ -1,9 +1,9 @@
 // Package consent asks the owners of e-mail addresses whether an account's alerts may
-// send e-mails there, and lets no other e-mail of alerts pass.
+// send e-mails there. Send every e-mail of an alert with [Gate.Send], and the question
+// with [Gate.Ask].
 //
-// Everything that alerts send by e-mail goes through Gate.Send. It refuses e-mails to
-// who has refused those of all accounts and, for accounts that strangers have made,
-// to who has not confirmed. Gate.Ask sends the question: an e-mail with a link, in
-// which nothing stands that the account has written. The rules are pure decisions,
+// Send refuses e-mails to whoever has refused those of all accounts and, for accounts
+// that were made through open sign-up, to whoever has not confirmed. The question is an
+// e-mail with a link and without any text of the account. The rules are pure decisions,
 // which the store calls in a transaction.
 package consent

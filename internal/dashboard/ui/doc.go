@@ -1,5 +1,5 @@
-// Package ui has the components that all pages of the dashboard share, written
-// in templ: the frame around a page, badges, times, forms and plots.
+// Package ui has the components that all pages of the dashboard share, written in templ:
+// the frame around a page ([Frame]), badges, times, forms and plots.
 //
 // Components know nothing about routes, stores or rules. What they need to know
 // about the request (the viewer, the time, the path) is in a [View], which the

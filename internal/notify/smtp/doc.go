@@ -1,4 +1,5 @@
-// Package smtp sends e-mails through the operator's mail server.
+// Package smtp sends e-mails through the operator's mail server: [New] returns a
+// [Client], [Client.Send] sends one e-mail.
 //
 // The server is the operator's own, so its address is not guarded like those of
 // targets. With a password, TLS is required; without, STARTTLS is used if the

@@ -1,11 +1,11 @@
-// Package faulty wraps a store to inject faults in tests of its users: a database
-// that fails, is slow, or loses the response to a write.
+// Package faulty wraps a store to inject faults in tests: [New] wraps it, [Store.Set]
+// sets a [Fault] for a method. A database then fails, is slow, or loses the response to
+// a write.
 //
-// Set sets a Fault for a method by its name, also while the store is in use. A
-// call with a fault first waits, for a time, for a gate to open or until its
-// context ends. Then it fails, before or after calling the wrapped store. Failing
-// after the call is like a connection that breaks during a commit: a caller that
-// retries may do its work twice.
+// Set works also while the store is in use. A call with a fault first waits, for a time,
+// for a gate to open or until its context ends. Then it fails, before or after calling
+// the wrapped store. Failing after the call is like a connection that breaks during a
+// commit: a caller that retries may do its work twice.
 //
 // The methods are generated: after a change of store.Store, run
 //

@@ -1,5 +1,5 @@
-// Package postgres implements store.Store in PostgreSQL, for any number of equal
-// nodes without a leader.
+// Package postgres implements store.Store in PostgreSQL, for any number of equal nodes
+// without a leader: call Open.
 //
 // The SQL is written by hand and works on sets: a call splits its items into
 // columns, sends them as arrays (unnest) and needs one or two round trips,
@@ -27,16 +27,16 @@
 // Only the listening connection uses session state: on it a node holds a lock that
 // tells others when its process has ended (presence.go).
 //
-// With several hosts in the URL, the primary is looked for on all at once (hosts.go).
-// Where commits wait for a standby, nothing is acknowledged before one has it
+// With several hosts in the URL, all are asked at once which is the primary (hosts.go).
+// Where commits wait for a standby, nothing is acknowledged before a standby has it
 // (replicated.go).
 //
 // A watcher (watch.go) polls the server's time. If the server does not respond,
 // the watcher cancels calls under way, and new calls fail at once until the server
 // responds again.
 //
-// Statements are planned as lookups by an index, whatever the planner's statistics
-// say, which lack new accounts: see docs/adr/0021-postgres-statements.md for the
+// Statements are planned as lookups by an index, whatever the planner's statistics say,
+// because they lack new accounts: see docs/adr/0021-postgres-statements.md for the
 // rules, and work_test.go, which counts what each statement reads. Sessions of the
 // engine keep plans for a second, except behind a pooler; clients' reads are planned
 // each time (settle.go).

@@ -1,5 +1,5 @@
-// Package sqlite implements store.Store in one SQLite file, for one process. It
-// needs no set-up.
+// Package sqlite implements store.Store in one SQLite file, for one process: call Open.
+// It needs no set-up. [Backup] and [Restore] work on files.
 //
 // One goroutine (writer.go) does all writes. It runs the writes that arrived
 // during the last commit in one transaction and returns their results after the
@@ -9,10 +9,9 @@
 // for the writer. Checkpoints run on a separate connection while the writer
 // continues (checkpoint.go).
 //
-// The store checks its files every second (watch.go). It writes nothing to a
-// database that was deleted or replaced, and creates no jobs when space is short.
-// A mark in the lock file (mark.go) detects a lost write-ahead log at the next
-// start.
+// The store checks its files every second (watch.go). It writes nothing to a database
+// that was deleted or replaced, and creates no jobs when disk space is short. A count in
+// the lock file (mark.go) detects a lost write-ahead log at the next start.
 //
 // Rows are clustered by use: queue items by due time, jobs and logs by creation.
 // Every index for clients' reads begins with the account. Times are microseconds
