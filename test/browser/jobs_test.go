@@ -179,7 +179,7 @@ func TestJobs_ChangesAppearWithoutReloading(t *testing.T) {
 	detail.Go(w.job(w.waiting)).See("Scheduled")
 	route := w.target.Route(t)
 	release := route.Hold(harness.JSONReply(`{}`))
-	n := w.create(`{"url":%q,"name":"Just now"}`, route.URL)
+	n := w.create(`{"url":%q,"name":"Just now","timeout":600}`, route.URL)
 	list.See("1 new job").NotSee("Just now").ClickOn("1 new job").See("Just now", "Running")
 	w.client.Post(fmt.Sprintf("/api/jobs/%d/cancel", w.waiting), nil).Want(200)
 	detail.See("Cancelled").Check()
@@ -209,7 +209,7 @@ func TestJob_AttemptsAreDrawnAndCompared(t *testing.T) {
 	w := newWorld(t)
 	// The target waits, or a response may come before the sender notes that the request is written: then nothing is shown as "wait".
 	flaky := w.target.Route(t).Respond(harness.Delay(300*time.Millisecond, harness.JSONReply(`{"ok":true}`)))
-	flaky.RespondOnce(harness.Reply(503, "text/plain", "busy"))
+	flaky.RespondOnce(harness.Reply(503, "text/plain", "busy", "Retry-After", "3600"))
 	n := w.create(`{"url":%q,"name":"Flaky","retries":3}`, flaky.URL)
 	if !harness.Within(soon, func() bool {
 		return len(w.client.Get("/api/jobs?state=retryable&limit=100").Want(200).Data().Items()) > 0

@@ -66,7 +66,7 @@ func TestOverview_RibbonShowsValuesAndLeadsToFailures(t *testing.T) {
 func TestOverview_RibbonWithTheKeyboard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.create(`{"url":"https://example.com/later","name":"Soon on","schedule_in":[5,"minutes"]}`)
+	w.create(`{"url":"https://example.com/later","name":"Soon on","schedule_in":[12,"minutes"]}`)
 	p := Open(t, w.Service, Wide)
 	p.Go("/public?span=1h").See("peak ").TabTo("ribbon").Press(kb.End)
 	find := func(text string) {

@@ -123,7 +123,8 @@ func TestPeople_FirstJobAppearsWithoutReloading(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Looks[0]))
-	p.See("Nothing yet").ClickOn("Create it for me").At("/welcome").See("The job has been created", "Due in").NotSee("Nothing yet").Check()
+	p.See("Nothing yet").ClickOn("Create it for me").At("/welcome").See("The job has been created").
+		Wait(`document.querySelector("#live .arrived > li")`).NotSee("Nothing yet").Check()
 	// What an API client makes shows itself, too.
 	_, key := s.NewKey(t, "ann@example.com")
 	target := harness.SharedTarget(t).Route(t)
