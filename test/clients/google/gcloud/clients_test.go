@@ -30,6 +30,9 @@ var (
 	engine  = os.Getenv("PUNCTUAL_TEST_APP_ENGINE") // where the service sends App Engine requests
 )
 
+// patience bounds what only a broken service exceeds.
+const patience = 3 * time.Minute
+
 const location = "projects/shop/locations/europe-west1"
 
 // bearer adds a key to calls by gRPC.
@@ -167,7 +170,7 @@ func (s *target) next(t *testing.T) received {
 	select {
 	case r := <-s.requests:
 		return r
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("no request has come")
 		return received{}
 	}
@@ -176,7 +179,7 @@ func (s *target) next(t *testing.T) received {
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not happen", what)
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,9 +148,12 @@ func TestQueuePages(t *testing.T) {
 
 func TestTaskFields(t *testing.T) {
 	eachTasks(t, func(t *testing.T, c *cloudtasks.Client) {
-		ctx, s := t.Context(), newTarget(t, always(http.StatusOK))
+		read := make(chan struct{}) // a finished task can't be read
+		ctx, s := t.Context(), newTarget(t, func(int) int { <-read; return http.StatusOK })
+		finish := sync.OnceFunc(func() { close(read) })
+		defer finish()
 		q := newQueue(t, c, &pb.Queue{})
-		due := time.Now().Add(300 * time.Millisecond).UTC().Truncate(time.Microsecond)
+		due := time.Now().Add(2 * time.Second).UTC().Truncate(time.Microsecond)
 		task := create(t, c, q.Name, &pb.Task{
 			Name: q.Name + "/tasks/first", ScheduleTime: timestamppb.New(due), DispatchDeadline: durationpb.New(30 * time.Minute),
 			MessageType: &pb.Task_HttpRequest{HttpRequest: &pb.HttpRequest{
@@ -170,6 +174,7 @@ func TestTaskFields(t *testing.T) {
 		if basic.View != pb.Task_BASIC || len(basic.GetHttpRequest().GetBody()) > 0 || basic.GetHttpRequest().GetUrl() != r.Url {
 			t.Errorf("the basic view is %v", basic)
 		}
+		finish()
 		got := s.next(t)
 		h := got.Header
 		if got.at.Before(due) || got.Method != "PUT" || string(got.body) != "\x00\x01\xff" || h.Get("X-Shop") != "7" ||
@@ -285,11 +290,11 @@ func TestAttemptsEnd(t *testing.T) {
 		if n := len(s.requests); n > 0 {
 			t.Errorf("%d more requests have come", n)
 		}
-		// Both bounds must be reached: the attempts of this one go on for a second.
+		// Both bounds must be reached: the attempts of this one go on for a minute.
 		long, err := c.CreateQueue(t.Context(), &pb.CreateQueueRequest{Parent: location,
 			Queue: &pb.Queue{Name: queueName(t) + "-long", RetryConfig: &pb.RetryConfig{
 				MaxAttempts: 2, MinBackoff: durationpb.New(100 * time.Millisecond), MaxBackoff: durationpb.New(100 * time.Millisecond),
-				MaxRetryDuration: durationpb.New(time.Second),
+				MaxRetryDuration: durationpb.New(time.Minute),
 			}}})
 		ok(t, "CreateQueue", err)
 		create(t, c, long.Name, httpTask(&pb.HttpRequest{Url: s.URL}))
@@ -351,12 +356,12 @@ func TestPausedQueueHoldsTasks(t *testing.T) {
 		for range 5 {
 			create(t, c, q.Name, httpTask(&pb.HttpRequest{Url: s.URL}))
 		}
+		resumed := time.Now()
 		_, err = c.ResumeQueue(t.Context(), &pb.ResumeQueueRequest{Name: q.Name})
 		ok(t, "ResumeQueue", err)
-		resumed := time.Now()
 		var last time.Time
 		for range 5 {
-			if last = s.next(t).at; last.Before(resumed.Add(-time.Second)) {
+			if last = s.next(t).at; last.Before(resumed) {
 				t.Error("a request has come while the queue was paused")
 			}
 		}
