@@ -16,6 +16,8 @@ const done = (context, name) => {
 export const ended = new Map();
 /** hooks are the addresses of webhooks by run. */
 export const hooks = new Map();
+/** gates are promises that runs await before they wait for an event, by event. */
+export const gates = new Map();
 const failed = new Set(); // the webhooks of runs that have failed once, and runs whose failure function has
 
 let third, closed; // the addresses of the third party, and of one that is closed
@@ -109,6 +111,7 @@ export const called = createWorkflow(async (context) => {
 Object.assign(workflows, {
   waiting: async (context) => {
     const {event, timeout} = context.requestPayload;
+    await gates.get(event);
     const first = await context.waitForEvent('first', event, {timeout});
     await context.run('between', () => done(context, 'between'));
     return first;
@@ -232,7 +235,7 @@ export async function thirdParty() {
 }
 
 /** until waits until a condition gives something. */
-export async function until(condition, what, seconds = 40) {
+export async function until(condition, what, seconds = 180) {
   for (let waited = 0; waited < seconds * 1000; waited += 20) {
     const found = await condition();
     if (found) return found;

@@ -48,7 +48,7 @@ test('the example of a checkout', {skip: process.env.PUNCTUAL_TEST_STORE !== 'sq
   const send = (path, order) => until(
     () => fetch(`http://127.0.0.1:${env.PORT}${path}`, {method: 'POST', body: JSON.stringify(order)}).catch(() => null), 'the program',
   );
-  const mailed = (text) => until(() => [...mails.values()].includes(text), text, 90);
+  const mailed = (text) => until(() => [...mails.values()].includes(text), text);
 
   start();
   for (let i = 0; i < 2; i++) assert.equal((await send('/orders', {id: '7', cents: 1200, card: 'paid'})).status, 202);
@@ -57,7 +57,7 @@ test('the example of a checkout', {skip: process.env.PUNCTUAL_TEST_STORE !== 'sq
   await mailed('8: Your order was not placed: the payment is declined');
   program.kill('SIGKILL');
   start();
-  await until(async () => (await (await send('/shipped', {id: '7'})).json()).length === 1, 'the wait for the shipment', 90);
+  await until(async () => (await (await send('/shipped', {id: '7'})).json()).length === 1, 'the wait for the shipment');
   await mailed('7: How do you like it?');
   assert.deepEqual([...charges.values()].sort(), ['declined', 'paid']);
   assert.equal(mails.size, 3);

@@ -8,7 +8,7 @@ import {effects, ended, hooks, plain, until} from './application.mjs';
 /** runs is how many there are, in thirds: of steps, waits for an event, and for a webhook. */
 const runs = Number(process.env.PUNCTUAL_WORKFLOW_RUNS ?? 24);
 const kills = Math.max(3, Math.floor(runs / 20));
-const patience = 40 + runs;
+const patience = 180 + runs;
 
 test('runs survive kills of the service and of the application', async (t) => {
   const client = new Client({retry: {retries: 50, backoff: () => 100}});

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import {after, before, describe, test} from 'node:test';
 import {Client} from '@upstash/workflow';
-import {effects, ended, hono, plain, until} from './application.mjs';
+import {effects, ended, gates, hono, plain, until} from './application.mjs';
 
 const client = new Client();
 const key = process.env.PUNCTUAL_TEST_OTHER_KEY;
@@ -53,9 +53,12 @@ for (const [kind, start] of Object.entries({plain, hono})) {
 
     test('an event before its wait', async () => {
       const event = `early-${kind}`;
-      const id = await trigger('waiting', {event, timeout: '1d'}, {delay: 1});
+      let open;
+      gates.set(event, new Promise((opened) => (open = opened)));
+      const id = await trigger('waiting', {event, timeout: '1d'});
       const [kept] = await client.notify({eventId: event, eventData: 'early', workflowRunId: id});
       assert.equal(kept.waiter, undefined);
+      open();
       assert.deepEqual(await result(id), {eventData: 'early', timeout: false});
     });
 
