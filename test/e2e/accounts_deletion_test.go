@@ -16,7 +16,7 @@ func TestAccountDeletion_StopsEverythingOfTheAccount(t *testing.T) {
 	answer := always.Hold(harness.Status(200))
 	underWay := target.Route(t)
 	release := underWay.Hold(harness.Status(200))
-	create(gone.Client, `{"url":"`+underWay.URL+`","callback_url":"`+called.URL+`","repeat_every":1}`)
+	create(gone.Client, `{"url":"`+underWay.URL+`","callback_url":"`+called.URL+`","repeat_every":1,"timeout":900}`)
 	underWay.Await(t, 1, soon)
 	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":15}`)
 	create(gone.Client, `{"url":"`+never.URL+`","schedule_in":14,"repeat_every":1}`)

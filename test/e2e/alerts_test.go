@@ -111,6 +111,7 @@ func TestAlert_FailedAndRecoveredOnceEachWithoutSecrets(t *testing.T) {
 	last := finish(t, a.Client, target, 503, members)
 	receiver.Await(t, 1, soon) // a later message may overtake it
 	slack.Await(t, 1, soon)
+	teams.Await(t, 1, soon)
 	pager.Await(t, 1, soon)
 	for _, status := range []int{500, 200, 200} {
 		finish(t, a.Client, target, status, members)
@@ -223,7 +224,7 @@ func TestAlert_LateWhileARunHasNotStarted(t *testing.T) {
 	c := s.Account(t).Client
 	busy, target, receiver := harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t), harness.NewTarget(t).Route(t)
 	release := busy.Hold(harness.Status(200))
-	create(c, `{"url":"`+busy.URL+`"}`)
+	create(c, `{"timeout":900,"url":"`+busy.URL+`"}`)
 	busy.Await(t, 1, soon)
 	putAlert(c, `{"on":["late"],"late_by":1,"match":{"tags":["x"]},"to":[{"webhook":"`+receiver.URL+`"}]}`)
 	var late harness.JSON

@@ -102,7 +102,7 @@ func TestAttempt_HonoursALongerRetryAfterOn429And503(t *testing.T) {
 	}{
 		{429, "120", 120 * time.Second, 132 * time.Second},
 		{503, "120", 120 * time.Second, 132 * time.Second},
-		{503, in(10 * time.Minute), 590 * time.Second, 660 * time.Second},
+		{503, in(time.Hour), 58 * time.Minute, 66 * time.Minute},
 		{429, "1", 10 * time.Second, 11 * time.Second},
 		{503, in(-time.Hour), 10 * time.Second, 11 * time.Second},
 		{503, "in a while", 10 * time.Second, 11 * time.Second},

@@ -130,7 +130,7 @@ func TestListen_IsRetriedWhenTheListenerIsKilled(t *testing.T) {
 	})
 	l := harness.Listen(t, a.Service.URL(), a.Key, "--forward-to", p.URL)
 	l.AwaitReady(t, 1)
-	job := create(a.Client, `{"backoff":[1],"url":"https://listen.invalid/dev/x"}`)
+	job := create(a.Client, `{"retries":20,"backoff":[1],"url":"https://listen.invalid/dev/x"}`)
 	<-entered
 	l.Kill()
 	payload := awaitLogs(t, a.Client, job, 2, soon)[1].Get("payload")
@@ -202,7 +202,7 @@ func TestListen_OutlivesRestarts(t *testing.T) {
 	if n := len(p.requests()); n != 1 {
 		t.Errorf("the program got %d requests, want 1", n)
 	}
-	job = create(a.Client, `{"backoff":[1],"url":"https://listen.invalid/dev/y"}`)
+	job = create(a.Client, `{"retries":20,"backoff":[1],"url":"https://listen.invalid/dev/y"}`)
 	p.await(t, 2)
 	s.Kill()
 	s.Restart(t)

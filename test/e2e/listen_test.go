@@ -159,7 +159,7 @@ func TestListen_AnswersJobsWithATagInPlaceOfTheirTargets(t *testing.T) {
 	awaitState(t, a.Client, untagged, "completed")
 	l.Kill()
 	// The service may not have noticed yet that the listener is gone.
-	after := create(a.Client, `{"retries":3,"backoff":[1],"url":"`+target.URL+`/c","tags":["dev:ann"]}`)
+	after := create(a.Client, `{"retries":20,"backoff":[1],"url":"`+target.URL+`/c","tags":["dev:ann"]}`)
 	awaitState(t, a.Client, after, "completed")
 	if hits := target.Hits(); !strings.HasSuffix(hits[len(hits)-1].Path, "/c") {
 		t.Errorf("the target got %v last", hits[len(hits)-1].Path)

@@ -80,7 +80,7 @@ func TestScheduleCatchUp_AfterDowntime(t *testing.T) {
 			s := harness.Start(t)
 			c := s.Account(t).Client
 			target := harness.SharedTarget(t).Route(t)
-			first := create(c, `{"schedule_in":3,"repeat_every":1,"catch_up":"`+catchUp+`","url":"`+target.URL+`"}`)
+			first := create(c, `{"schedule_in":5,"repeat_every":1,"catch_up":"`+catchUp+`","url":"`+target.URL+`"}`)
 			due := instant(t, first.Get("job.scheduled_at"))
 			s.Kill()
 			passed(t, due.Add(3300*time.Millisecond))
@@ -115,7 +115,7 @@ func TestScheduleCatchUp_NoneDiscardsARunThatIsTooLate(t *testing.T) {
 	s := harness.Start(t)
 	c := s.Account(t).Client
 	target, receiver := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
-	first := create(c, `{"schedule_in":3,"repeat_every":1,"catch_up":"none","url":"`+target.URL+`","callback_url":"`+receiver.URL+`"}`)
+	first := create(c, `{"schedule_in":5,"repeat_every":1,"catch_up":"none","url":"`+target.URL+`","callback_url":"`+receiver.URL+`"}`)
 	due := instant(t, first.Get("job.scheduled_at"))
 	s.Kill()
 	passed(t, due.Add(2300*time.Millisecond))
@@ -186,8 +186,8 @@ func TestJobExpiry_DiscardsAJobThatIsDueDuringDowntime(t *testing.T) {
 	s := harness.Start(t)
 	c := s.Account(t).Client
 	target, webhook := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
-	job := create(c, `{"schedule_in":3,"expires_in":0.5,"url":"`+target.URL+`","webhook_url":"`+webhook.URL+`"}`)
-	inTime := create(c, `{"schedule_in":3,"expires_in":[1,"hour"],"url":"`+target.URL+`"}`)
+	job := create(c, `{"schedule_in":5,"expires_in":0.5,"url":"`+target.URL+`","webhook_url":"`+webhook.URL+`"}`)
+	inTime := create(c, `{"schedule_in":5,"expires_in":[1,"hour"],"url":"`+target.URL+`"}`)
 	s.Kill()
 	passed(t, instant(t, job.Get("job.scheduled_at")).Add(time.Second))
 	s.Restart(t)

@@ -152,7 +152,7 @@ func TestScheduleRun_DowntimeIsFollowedByOneLateRun(t *testing.T) {
 			s := harness.Start(t)
 			c := s.Account(t).Client
 			target := harness.SharedTarget(t).Route(t)
-			first := create(c, `{"schedule_in":3,"repeat_every":1,"url":"`+target.URL+`"}`)
+			first := create(c, `{"schedule_in":5,"repeat_every":1,"url":"`+target.URL+`"}`)
 			due := instant(t, first.Get("job.scheduled_at"))
 			stop(s)
 			passed(t, due.Add(3300*time.Millisecond))
@@ -171,13 +171,13 @@ func TestScheduleRun_RetryDueAtOrAfterTheNextRunIsDropped(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
-	first := create(a.Client, `{"repeat_every":9,"url":"`+target.URL+`"}`)
+	first := create(a.Client, `{"repeat_every":60,"backoff":[60],"url":"`+target.URL+`"}`)
 	discarded := awaitState(t, a.Client, first, "discarded")
 	logs := logsOf(a.Client, discarded)
 	wantEvents(t, logs, "http.request", "http.response")
 	wantSame(t, "retry_at", logs[1].Get("payload.retry_at"), "null")
 	left := unfinished(a.Client, first.Get("schedule_id").Str())
-	if len(left) != 1 || !instant(t, left[0].Get("job.scheduled_at")).Equal(instant(t, first.Get("job.scheduled_at")).Add(9*time.Second)) {
+	if len(left) != 1 || !instant(t, left[0].Get("job.scheduled_at")).Equal(instant(t, first.Get("job.scheduled_at")).Add(time.Minute)) {
 		t.Errorf("the next run does not stand: %s", left)
 	}
 	a.Post(schedulePath(first)+"/disable", nil).Want(200)

@@ -156,7 +156,7 @@ func TestListen_OutlivesItsNode(t *testing.T) {
 	const jobs = 6
 	var numbers []int64
 	for i := range jobs {
-		numbers = append(numbers, c.createAt(t, c.Nodes[i%2], `{"url":"https://listen.invalid/ann/held","backoff":[1]}`))
+		numbers = append(numbers, c.createAt(t, c.Nodes[i%2], `{"url":"https://listen.invalid/ann/held","retries":20,"backoff":[1]}`))
 	}
 	harness.Eventually(t, 20*time.Second, "the requests to be under way", func() bool { return d.total() >= jobs })
 	address.To(c.Nodes[1].URL())
