@@ -18,6 +18,7 @@ type schema struct {
 	OneOf      []schema          `json:"oneOf"`
 	AnyOf      []schema          `json:"anyOf"`
 	Items      *schema           `json:"items"`
+	Enum       []any             `json:"enum"`
 }
 
 type document struct {
@@ -161,6 +162,40 @@ func fields(of reflect.Type, into map[string]bool) {
 			into[name] = true
 		}
 	}
+}
+
+// TestConstants_AreTheValuesOfTheDocument compares them with the document's enumerations.
+func TestConstants_AreTheValuesOfTheDocument(t *testing.T) {
+	doc := read(t)
+	for path, got := range map[string][]string{
+		"JobState":               {Available, Executing, Retryable, Completed, Cancelled, Discarded},
+		"JobRequest.catch_up":    {CatchUpOne, CatchUpNone, CatchUpAll},
+		"JobRequest.on_conflict": {ConflictReturn, ConflictRefuse, ConflictReplace, ConflictDebounce},
+		"JobRequest.callback_on": {OnFinal, OnFailure, OnSuccess},
+		"JobRequest.after.on":    {OnCompleted, OnFinal},
+	} {
+		if want := doc.enum(t, path); !slices.Equal(got, want) {
+			t.Errorf("%s has %q, the client %q", path, want, got)
+		}
+	}
+}
+
+// enum returns the values of a schema, null left out.
+func (d document) enum(t *testing.T, path string) (values []string) {
+	t.Helper()
+	names := strings.Split(path, ".")
+	s := d.Components.Schemas[names[0]]
+	for _, name := range names[1:] {
+		_, s = d.member(s, name)
+	}
+	for _, part := range append(d.parts(s), d.resolve(s)) {
+		for _, value := range d.resolve(part).Enum {
+			if text, ok := value.(string); ok {
+				values = append(values, text)
+			}
+		}
+	}
+	return values
 }
 
 func TestTypes_HaveTheFieldsOfTheDocument(t *testing.T) {

@@ -13,7 +13,7 @@ type JobRequest struct {
 	URL string `json:"url,omitempty"`
 	// Group is the name of a group of targets in place of URL; see CreateGroupJobs.
 	Group string `json:"group,omitempty"`
-	// Method is get, post, put, patch or delete; get if empty.
+	// Method is get, post, put, patch or delete, also as in http.MethodPost; get if empty.
 	Method string `json:"method,omitempty"`
 	// Query is an object to append to the URL's query, or a string.
 	Query any `json:"query,omitempty"`
@@ -35,7 +35,7 @@ type JobRequest struct {
 	// Cron is an expression of five fields, read in Timezone, else in UTC.
 	Cron     string `json:"cron,omitempty"`
 	Timezone string `json:"timezone,omitempty"`
-	// CatchUp says what follows missed runs: one, none or all.
+	// CatchUp says what follows missed runs: CatchUpOne, CatchUpNone or CatchUpAll.
 	CatchUp string `json:"catch_up,omitempty"`
 	// EndsAt, MaxRuns, Jitter and Except are for schedules. Except has dates and
 	// ranges, such as "2026-12-24/2027-01-02".
@@ -53,14 +53,14 @@ type JobRequest struct {
 	RequestID string `json:"request_id,omitempty"`
 	// IdempotencyKey has 1 to 255 characters.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
-	// OnConflict is return, refuse, replace or debounce.
+	// OnConflict is ConflictReturn, ConflictRefuse, ConflictReplace or ConflictDebounce.
 	OnConflict string   `json:"on_conflict,omitempty"`
 	MaxWait    Duration `json:"max_wait,omitzero"`
 	// Throttle is how long the job holds its key at least.
 	Throttle Duration `json:"throttle,omitzero"`
 
 	CallbackURL string `json:"callback_url,omitempty"`
-	// CallbackOn is which ends CallbackURL is told of: final, failure or success.
+	// CallbackOn is which ends CallbackURL is told of: OnFinal, OnFailure or OnSuccess.
 	CallbackOn  string   `json:"callback_on,omitempty"`
 	WebhookURL  string   `json:"webhook_url,omitempty"`
 	Name        string   `json:"name,omitempty"`
@@ -92,11 +92,34 @@ type JobRequest struct {
 	Metadata *bool `json:"metadata,omitempty"`
 }
 
+// The values of JobRequest.CatchUp.
+const (
+	CatchUpOne  = "one" // the default
+	CatchUpNone = "none"
+	CatchUpAll  = "all"
+)
+
+// The values of JobRequest.OnConflict.
+const (
+	ConflictReturn   = "return" // the default
+	ConflictRefuse   = "refuse"
+	ConflictReplace  = "replace"
+	ConflictDebounce = "debounce"
+)
+
+// The values of JobRequest.CallbackOn and After.On.
+const (
+	OnFinal     = "final"     // the default of CallbackOn
+	OnFailure   = "failure"   // CallbackOn only
+	OnSuccess   = "success"   // CallbackOn only
+	OnCompleted = "completed" // the default of After.On, which has it only
+)
+
 // After has jobs to wait for.
 type After struct {
 	// Jobs has 1 to 100 ids, and "key:KEY" for the job that holds a key.
 	Jobs []any `json:"jobs"`
-	// On is completed, the default, or final.
+	// On is OnCompleted, the default, or OnFinal.
 	On string `json:"on,omitempty"`
 }
 

@@ -1,10 +1,12 @@
 package receiver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/punctual-dev/punctual/client"
 )
@@ -26,6 +28,28 @@ type Callback struct {
 // ErrNoCallback reports a message of another kind: a job's request, an event or an
 // alert.
 var ErrNoCallback = errors.New("punctual: the message is no callback; its URL is for callback_url only")
+
+// NewCallback returns a handler for a job's callback_url. It passes each callback to
+// handle once, as New does. What handle returns as an error is reported to
+// Options.Failed and answered with 503, which makes the service try again.
+func NewCallback(handle func(context.Context, *Callback) error, options Options) (http.Handler, error) {
+	options, err := options.withDefaults(24 * time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	return New(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		callback, err := ReadCallback(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+		if err := handle(r.Context(), callback); err != nil {
+			options.unavailable(w, r, err)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}), options)
+}
 
 // ReadCallback reads a callback in a handler of New or NewSQL, which have verified the
 // message and bounded its body.

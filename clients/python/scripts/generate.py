@@ -28,10 +28,11 @@ WRITTEN = {
     "When": "Union[str, int, float, datetime]",
     "Duration": "Union[int, float, timedelta, AmountAndUnit]",
     "Interval": "Union[int, float, timedelta, AmountAndUnit]",
-    "AmountAndUnit": "Sequence[Union[int, float, str]]",
+    "AmountAndUnit": "Sequence[Union[int, float, Unit]]",
     "QueryMap": "Union[Dict[str, Any], str]",
     "QueryValue": "Any",
 }
+UNITS = ["second", "minute", "hour", "day", "week"]
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 Schema = Dict[str, Any]
@@ -89,6 +90,11 @@ class Types:
             return self.variants(schema, branches, name)
         if branches and "properties" not in schema:
             described = [one for one in branches if not self.is_constraint(one)]
+            enum = next((one for one in described if "enum" in one), None)
+            if enum is not None and any("pattern" in one for one in described):
+                # The pattern permits the enum's values in other cases.
+                both = {"enum": [value for one in enum["enum"] for value in (one, one.upper())]}
+                described = [both if one is enum else one for one in described if "pattern" not in one]
             return union([self.type_of(one, name if one.get("type") == "object" else f"{name}{n}") for n, one in enumerate(described, 1)])
         if "allOf" in schema:
             parts = [one for one in schema["allOf"] if not self.is_constraint(one)]
@@ -224,6 +230,7 @@ def ast_names(expression: str) -> List[str]:
 def types_file() -> str:
     schemas: Dict[str, Schema] = json.loads(DOCUMENT.read_text(encoding="utf-8"))["components"]["schemas"]
     types = Types(schemas)
+    types.aliases.append(f"# A unit of time.\nUnit = {literal([one + many for one in UNITS for many in ('', 's')])}\n")
     for name, schema in schemas.items():
         if name not in LEFT_OUT:
             types.define(name, schema)

@@ -30,3 +30,4 @@ class TestGuide(unittest.TestCase):
         assert child.stdout
         self.assertRegex(child.stdout.readline(), "^due at ")
         self.assertEqual(child.stdout.readline(), "reminder for alex\n")
+        self.assertRegex(child.stdout.readline(), r"^job \d+ is completed\n$")

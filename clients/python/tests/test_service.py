@@ -66,7 +66,7 @@ class TestService(unittest.TestCase):
         self.assertEqual(len(jobs.revisions(job["job_id"])[0]["changes"]), 2)
 
         again = jobs.create({"url": "https://example.com/a", "scheduled_at": FAR, "idempotency_key": "key of/mine"})
-        duplicate = jobs.create({"url": "https://example.com/a", "idempotency_key": "key of/mine"}, minimal=True)
+        duplicate = jobs.create_minimal({"url": "https://example.com/a", "idempotency_key": "key of/mine"})
         self.assertEqual(duplicate, {"id": again["id"], "job_id": again["job_id"], "has_confict": True})
         self.assertEqual(jobs.cancel(Key("key of/mine"))["job"]["state"], "cancelled")
         self.assertEqual(rejected(self, lambda: jobs.get(Key("key of/mine"))).code, "not_found")
@@ -95,7 +95,7 @@ class TestService(unittest.TestCase):
         items: Any = [{"url": f"https://example.com/{n}", "scheduled_at": FAR, "tags": ["many"]} for n in range(3)]
         made = jobs.create_many(items)
         self.assertEqual([one["args"]["url"] for one in made], [one["url"] for one in items])
-        outcomes = jobs.create_many([items[0], {"url": "http://example.com"}], atomic=False, minimal=True)
+        outcomes = jobs.create_many_separately([items[0], {"url": "http://example.com"}], minimal=True)
         self.assertEqual([one["status"] for one in outcomes], [201, 422])
         wrong = rejected(self, lambda: jobs.create_many([items[0], {"url": "http://example.com"}]))
         self.assertEqual((wrong.status, wrong.pointer, wrong.code), (422, "#/1/url", "invalid_request"))

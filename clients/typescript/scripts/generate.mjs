@@ -90,7 +90,9 @@ function typeOf(schema) {
     // An object with variants: each branch refines some properties.
     return union(branches.map((branch) => objectType({ ...schema, required: [...(schema.required ?? []), ...(branch.required ?? [])] }, branch.properties)));
   }
-  const described = (parts) => parts.filter((part) => !isConstraint(part));
+  // Beside an enum, a pattern permits its values in other cases; the type has one.
+  const isOtherCase = (part, parts) => "pattern" in part && parts.some((other) => "enum" in other);
+  const described = (parts) => parts.filter((part) => !isConstraint(part) && !isOtherCase(part, parts));
   if (branches && !schema.properties) return union(described(branches).map((branch) => grouped(typeOf(branch))));
   const merged = described(schema.allOf ?? []);
   if (merged.length > 0) return merged.map((part) => grouped(typeOf(part))).join(" & ");
@@ -101,7 +103,7 @@ function typeOf(schema) {
 
 const parts = [
   "// Written by scripts/generate.mjs from api/openapi.json. Do not edit.\n",
-  "/** A unit of time, singular or plural, in any case. */\nexport type Unit =\n  | \"second\" | \"seconds\" | \"minute\" | \"minutes\" | \"hour\" | \"hours\" | \"day\" | \"days\" | \"week\" | \"weeks\"\n  | (string & {});\n",
+  "/** A unit of time. */\nexport type Unit = \"second\" | \"seconds\" | \"minute\" | \"minutes\" | \"hour\" | \"hours\" | \"day\" | \"days\" | \"week\" | \"weeks\";\n",
 ];
 for (const [name, schema] of Object.entries(components.schemas)) {
   if (leftOut.has(name)) continue;

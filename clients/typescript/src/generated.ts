@@ -1,9 +1,7 @@
 // Written by scripts/generate.mjs from api/openapi.json. Do not edit.
 
-/** A unit of time, singular or plural, in any case. */
-export type Unit =
-  | "second" | "seconds" | "minute" | "minutes" | "hour" | "hours" | "day" | "days" | "week" | "weeks"
-  | (string & {});
+/** A unit of time. */
+export type Unit = "second" | "seconds" | "minute" | "minutes" | "hour" | "hours" | "day" | "days" | "week" | "weeks";
 
 /**
  * What to send and when. Body, query and headers pass through unharmed:
@@ -28,7 +26,7 @@ export interface JobRequest {
    */
   url?: Url;
   /** The request's method. Upper or lower case; stored in lower case. */
-  method?: ("get" | "post" | "put" | "patch" | "delete") | string | null;
+  method?: ("get" | "post" | "put" | "patch" | "delete") | null;
   /**
    * What to append to the url's query. In an object, an array repeats
    * its key, a nested object becomes `a[b]=c`, null is dropped. A string

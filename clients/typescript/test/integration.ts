@@ -12,7 +12,14 @@ app.post("/reminders", express(receiver.job<{ to: string }>(({ body }) => {
   console.log(`reminder for ${body.to}`);
 })));
 
+app.post("/finished", express(receiver.callback(({ content: { job, error } }) => { // typed
+  console.log(`job ${job.job_id} is ${job.job.state}`, error?.message ?? "");
+})));
+
 app.listen(3000, async () => {
-  const job = await punctual.jobs.create({ url: `${process.env.APP_URL}/reminders`, method: "POST", body: { to: "alex" }, schedule_in: [30, "seconds"] });
+  const url = process.env.APP_URL;
+  const job = await punctual.jobs.create({
+    url: `${url}/reminders`, method: "POST", body: { to: "alex" }, schedule_in: [30, "seconds"], callback_url: `${url}/finished`,
+  });
   console.log(`due at ${job.job.scheduled_at}`);
 });

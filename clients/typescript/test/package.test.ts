@@ -98,6 +98,12 @@ export async function first(punctual: Punctual): Promise<JobRecord | undefined> 
     await punctual.jobs.create({ url: "https://example.com", method: "fetch" });
     // @ts-expect-error: no such field
     await punctual.jobs.create({ url: "https://example.com", schedule_at: 1 });
+    // @ts-expect-error: not a unit
+    await punctual.jobs.create({ url: "https://example.com", schedule_in: [1, "hor"] });
+    // @ts-expect-error: not a state
+    punctual.jobs.list({ state: "complete" });
+    // @ts-expect-error: states are compared with states only
+    if ((await punctual.jobs.get(1)).job.state === "failed") return undefined;
     return (await punctual.jobs.list().page())[0];
   } catch (error) {
     if (error instanceof PunctualError && error.code === "not_found") return undefined;

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Callable, Generic, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import Any, AsyncIterator, Callable, Generic, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 from ._account import Account
 from ._async import AsyncRecordList, AsyncResource, Runner
 from ._jobs import Jobs
@@ -15,47 +15,47 @@ from ._runs import Runs
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, Mute, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, NewMute, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, JobState, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, Mute, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, NewMute, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
     """Jobs: requests to be sent now, later, or (as runs) on a schedule."""
     _sync: Jobs
 
-    @overload
-    async def create(self, job: JobRequest, *, minimal: Literal[False]=False) -> JobRecord: ...
-
-    @overload
-    async def create(self, job: JobRequest, *, minimal: Literal[True]) -> MinimalJob: ...
-
-    async def create(self, job: JobRequest, *, minimal: bool=False) -> Any:
+    async def create(self, job: JobRequest) -> JobRecord:
         """Creates a job.
 
         The call carries a request_id, made for it unless the job has one, so that its
         retries create one job.
         """
-        return await self._runner.run(lambda: self._sync.create(job, minimal=minimal))
+        return await self._runner.run(lambda: self._sync.create(job))
+
+    async def create_minimal(self, job: JobRequest) -> MinimalJob:
+        """Does what create does and returns the ids only."""
+        return await self._runner.run(lambda: self._sync.create_minimal(job))
 
     async def create_for_group(self, job: JobRequest) -> List[JobRecord]:
         """Creates a job for each target of the group that the job names, in one transaction."""
         return await self._runner.run(lambda: self._sync.create_for_group(job))
 
-    @overload
-    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True]=True, minimal: Literal[False]=False) -> List[JobRecord]: ...
-
-    @overload
-    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True]=True, minimal: Literal[True]) -> List[MinimalJob]: ...
-
-    @overload
-    async def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[False], minimal: bool=False) -> List[BatchOutcomesDataItem]: ...
-
-    async def create_many(self, items: Sequence[JobRequest], *, atomic: bool=True, minimal: bool=False) -> Any:
-        """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
+    async def create_many(self, items: Sequence[JobRequest]) -> List[JobRecord]:
+        """Creates up to 1,000 jobs in one transaction, all or none.
 
         Each item carries a request_id, made for the call unless the item has one, so
         that retries create each job once.
         """
-        return await self._runner.run(lambda: self._sync.create_many(items, atomic=atomic, minimal=minimal))
+        return await self._runner.run(lambda: self._sync.create_many(items))
+
+    async def create_many_minimal(self, items: Sequence[JobRequest]) -> List[MinimalJob]:
+        """Does what create_many does and returns the ids only."""
+        return await self._runner.run(lambda: self._sync.create_many_minimal(items))
+
+    async def create_many_separately(self, items: Sequence[JobRequest], *, minimal: bool=False) -> List[BatchOutcomesDataItem]:
+        """Creates those of up to 1,000 jobs that are right, and says of each what became of it.
+
+        With minimal, the outcomes have ids in place of records.
+        """
+        return await self._runner.run(lambda: self._sync.create_many_separately(items, minimal=minimal))
 
     async def create_many_then(self, items: Sequence[JobRequest], then: JobRequest) -> Tuple[List[JobRecord], JobRecord]:
         """Creates up to 1,000 jobs in one transaction, and another that waits until all of them are final.
@@ -65,7 +65,7 @@ class AsyncJobs(AsyncResource):
         """
         return await self._runner.run(lambda: self._sync.create_many_then(items, then))
 
-    def list(self, *, q: Optional[str]=None, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
+    def list(self, *, q: Optional[str]=None, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
         """Lists jobs that match all of the filters, by default the most recently created first.
 
         q is an id, an idempotency key, or text in the url or name; several tags are
@@ -89,7 +89,7 @@ class AsyncJobs(AsyncResource):
         """Cancels up to 100 jobs, or none if one is unknown."""
         return await self._runner.run(lambda: self._sync.cancel_many(ids))
 
-    async def counts(self, *, state: Optional[str]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
+    async def counts(self, *, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
         """Counts jobs by state."""
         return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, since=since, until=until))
 

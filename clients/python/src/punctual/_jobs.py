@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from typing import Any, Callable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, overload
+from typing import Any, Callable, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from ._resource import IfMatch, JobRef, RecordList, Resource, conditional, pairs, path_of, poll, whole
 from ._transport import new_key
-from .types import BatchOutcomesDataItem, Changes, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, MinimalJob, PreviewData, RevisionsAnswerDataItem, When
+from .types import BatchOutcomesDataItem, Changes, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, JobState, MinimalJob, PreviewData, RevisionsAnswerDataItem, When
 
 JOBS = "/api/jobs"
 MINIMAL = {"Prefer": "return=minimal"}
@@ -15,19 +15,21 @@ class Jobs(Resource):
 
     _what = "waiting for the job"
 
-    @overload
-    def create(self, job: JobRequest, *, minimal: Literal[False] = False) -> JobRecord: ...
-
-    @overload
-    def create(self, job: JobRequest, *, minimal: Literal[True]) -> MinimalJob: ...
-
-    def create(self, job: JobRequest, *, minimal: bool = False) -> Any:
+    # Without overloads, so that type checkers name what is wrong in a job.
+    def create(self, job: JobRequest) -> JobRecord:
         """Creates a job.
 
         The call carries a request_id, made for it unless the job has one, so that its
         retries create one job.
         """
-        record = self._call("POST", JOBS, body=_identified(job), headers=MINIMAL if minimal else {})
+        return self._create(job, {})
+
+    def create_minimal(self, job: JobRequest) -> MinimalJob:
+        """Does what create does and returns the ids only."""
+        return self._create(job, MINIMAL)
+
+    def _create(self, job: JobRequest, headers: Mapping[str, str]) -> Any:
+        record = self._call("POST", JOBS, body=_identified(job), headers=headers)
         if _is_own(job):
             _without_conflict(record)
         return record
@@ -40,23 +42,28 @@ class Jobs(Resource):
                 _without_conflict(record)
         return records
 
-    @overload
-    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True] = True, minimal: Literal[False] = False) -> List[JobRecord]: ...
-
-    @overload
-    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[True] = True, minimal: Literal[True]) -> List[MinimalJob]: ...
-
-    @overload
-    def create_many(self, items: Sequence[JobRequest], *, atomic: Literal[False], minimal: bool = False) -> List[BatchOutcomesDataItem]: ...
-
-    def create_many(self, items: Sequence[JobRequest], *, atomic: bool = True, minimal: bool = False) -> Any:
-        """Creates up to 1,000 jobs in one transaction: all, or with atomic=False those that are right.
+    def create_many(self, items: Sequence[JobRequest]) -> List[JobRecord]:
+        """Creates up to 1,000 jobs in one transaction, all or none.
 
         Each item carries a request_id, made for the call unless the item has one, so
         that retries create each job once.
         """
+        return self._create_many(items, headers={})
+
+    def create_many_minimal(self, items: Sequence[JobRequest]) -> List[MinimalJob]:
+        """Does what create_many does and returns the ids only."""
+        return self._create_many(items, headers=MINIMAL)
+
+    def create_many_separately(self, items: Sequence[JobRequest], *, minimal: bool = False) -> List[BatchOutcomesDataItem]:
+        """Creates those of up to 1,000 jobs that are right, and says of each what became of it.
+
+        With minimal, the outcomes have ids in place of records.
+        """
+        return self._create_many(items, query={"atomic": False}, headers=MINIMAL if minimal else {})
+
+    def _create_many(self, items: Sequence[JobRequest], **request: Any) -> Any:
         body = [_identified(item) for item in items]
-        results = self._call("POST", f"{JOBS}/batch", body=body, query={"atomic": None if atomic else False}, headers=MINIMAL if minimal else {})
+        results = self._call("POST", f"{JOBS}/batch", body=body, **request)
         for item, result in zip(items, results):
             record = result.get("job") if "status" in result else result
             if _is_own(item) and record:
@@ -80,7 +87,7 @@ class Jobs(Resource):
         self,
         *,
         q: Optional[str] = None,
-        state: Optional[str] = None,
+        state: Union[JobState, Literal["scheduled"], None] = None,
         schedule_id: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         tag: Union[str, Sequence[str], None] = None,
@@ -124,7 +131,7 @@ class Jobs(Resource):
     def counts(
         self,
         *,
-        state: Optional[str] = None,
+        state: Union[JobState, Literal["scheduled"], None] = None,
         schedule_id: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         tag: Union[str, Sequence[str], None] = None,

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Literal, Optional, Sequence, TypedDict, Unio
 _JobRequestOptional = TypedDict("_JobRequestOptional", {
     "group": "Optional[GroupName]",
     "url": "Url",
-    "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
+    "method": "Optional[Literal['get', 'GET', 'post', 'POST', 'put', 'PUT', 'patch', 'PATCH', 'delete', 'DELETE']]",
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
@@ -2397,7 +2397,7 @@ class Percentiles(TypedDict):
 _ChangesOptional = TypedDict("_ChangesOptional", {
     "group": "Optional[GroupName]",
     "url": "Url",
-    "method": "Optional[Union[Literal['get', 'post', 'put', 'patch', 'delete'], str]]",
+    "method": "Optional[Literal['get', 'GET', 'post', 'POST', 'put', 'PUT', 'patch', 'PATCH', 'delete', 'DELETE']]",
     "query": "Optional[QueryMap]",
     "headers": "Optional[HeaderMap]",
     "body": "Any",
@@ -2445,6 +2445,9 @@ class Changes(_ChangesOptional):
     """Fields to change; None removes one, what is absent stays."""
 
 
+
+# A unit of time.
+Unit = Literal["second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks"]
 
 # A text of a compatible API that the service keeps with a job and returns there unchanged.
 DialectText = str
@@ -2545,7 +2548,7 @@ Seconds = float
 
 # An amount, fractions included, and `second`, `minute`, `hour`, `day` or
 # `week`, singular or plural.
-AmountAndUnit = Sequence[Union[int, float, str]]
+AmountAndUnit = Sequence[Union[int, float, Unit]]
 
 # Seconds, or an amount and a unit.
 Duration = Union[int, float, timedelta, AmountAndUnit]

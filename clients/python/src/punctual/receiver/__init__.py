@@ -5,14 +5,14 @@ from .asgi import ASGIMiddleware
 from .database import PostgresStore, SQLiteStore, Transaction
 from .delivery import JobDelivery, Message
 from .reply import Outcome, Reply, RetryLater
-from .routes import PlainResponse, Receiver, Route
+from .routes import JobEvent, PlainResponse, Receiver, Route
 from .signature import SignatureError, Verified, Verifier, sign, verify
 from .token import TokenError, TokenVerifier
 from .store import BusyError, Handled, MemoryStore, ReceiptStore
 from .wsgi import wsgi
 
 __all__ = [
-    "ASGIMiddleware", "BusyError", "Completion", "Handled", "JobDelivery", "MemoryStore", "Message", "Outcome", "PlainResponse", "PostgresStore",
+    "ASGIMiddleware", "BusyError", "Completion", "Handled", "JobDelivery", "JobEvent", "MemoryStore", "Message", "Outcome", "PlainResponse", "PostgresStore",
     "ReceiptStore", "Receiver", "Reply", "RetryLater", "Route", "SQLiteStore", "SignatureError", "Transaction", "Verified", "Verifier",
     "sign", "verify", "wsgi",
 ]

@@ -9,8 +9,9 @@ import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence, Union
+from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence, TypeVar, Union
 
+from ..types import AlertMessage, CallbackMessage, JobErrorEvent, JobFinishedEvent, JobRequestEvent, JobResponseEvent, JobStartedEvent
 from .delivery import JobDelivery, Message, UnexpectedError, read_job, read_message
 from .reply import Outcome, RetryLater, outcome_of
 from .signature import SignatureError, Verified, Verifier
@@ -42,6 +43,13 @@ class PlainResponse:
 #: Reads a body, at most so many bytes; raises TooLargeError if there are more.
 ReadBody = Callable[[int], bytes]
 ReadBodyAsync = Callable[[int], Awaitable[bytes]]
+
+#: An event sent to a job's webhook_url.
+JobEvent = Union[JobStartedEvent, JobRequestEvent, JobResponseEvent, JobErrorEvent, JobFinishedEvent]
+
+Received = TypeVar("Received")
+#: With a store in a database, a handler gets the transaction too.
+Handler = Union[Callable[[Received], Any], Callable[[Received, Any], Any]]
 
 
 class Receiver:
@@ -83,7 +91,7 @@ class Receiver:
         self._pool: Optional[ThreadPoolExecutor] = None
         self._waiting = 0
 
-    def job(self, handler: Callable[..., Any]) -> "Route":
+    def job(self, handler: Handler[JobDelivery]) -> "Route":
         """A route for a job's url: handler(job), or handler(job, tx) with a store in a database.
 
         What the handler returns is sent as JSON, and steers the job: $set, $next,
@@ -91,16 +99,16 @@ class Receiver:
         """
         return Route(self, handler, lambda verified, method, url, headers, raw: read_job(verified, method, url, headers, raw, self.url))
 
-    def callback(self, handler: Callable[..., Any]) -> "Route":
-        """A route for a job's callback_url: its result, once. The handler gets a Message[CallbackMessage]."""
+    def callback(self, handler: Handler[Message[CallbackMessage]]) -> "Route":
+        """A route for a job's callback_url: its result, once."""
         return self._message(handler, "")
 
-    def event(self, handler: Callable[..., Any]) -> "Route":
+    def event(self, handler: Handler[Message[JobEvent]]) -> "Route":
         """A route for a job's webhook_url: an event for every step."""
         return self._message(handler, "job.")
 
-    def alert(self, handler: Callable[..., Any]) -> "Route":
-        """A route for the webhooks of alerts. The handler gets a Message[AlertMessage]."""
+    def alert(self, handler: Handler[Message[AlertMessage]]) -> "Route":
+        """A route for the webhooks of alerts."""
         return self._message(handler, "alert.")
 
     def _message(self, handler: Callable[..., Any], kind: str) -> "Route":
