@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,21 +18,15 @@ const manyJobs = 5000
 // createMany stores n jobs that stay available, with a tag and a number each.
 func createMany(t *testing.T, c *harness.Client, n int, tag string) {
 	t.Helper()
-	numbers := make(chan int)
-	var workers sync.WaitGroup
-	for range 16 {
-		workers.Go(func() {
-			for i := range numbers {
-				create(c, fmt.Sprintf(`{"url":"https://example.com/hook","scheduled_at":"%s","method":"post","body":%d,"tags":["%s"]}`, far,
-					i, tag))
-			}
-		})
-	}
+	const most = 500 // in a call
+	var jobs []string
 	for i := range n {
-		numbers <- i
+		jobs = append(jobs, fmt.Sprintf(`{"url":"https://example.com/hook","scheduled_at":"%s","method":"post","body":%d,"tags":["%s"]}`,
+			far, i, tag))
 	}
-	close(numbers)
-	workers.Wait()
+	for some := range slices.Chunk(jobs, most) {
+		c.Post(batchPath, array(some...), harness.Header("Prefer", "return=minimal")).Want(201)
+	}
 }
 
 // TestOperations_KilledInTheMiddleAreExact kills the service in the middle of an
@@ -99,9 +93,8 @@ func TestOperations_OneAtATimeUntilStopped(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	a := s.Account(t)
-	const n = 1000
+	const n = 2000 // reruns take more than four seconds, so that it is stopped before their end
 	createMany(t, a.Client, n, "x")
-	// Reruns are slow enough to be stopped.
 	o := operate(t, a.Client, `{"action":"cancel","filter":{"tags":["x"]}}`)
 	wantOperated(t, o, n, n, `{}`)
 	const rerun = `{"action":"rerun","filter":{"tags":["x"]},"set":{"scheduled_at":"` + far + `"}}`

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,20 +29,15 @@ func TestOperations_AnotherNodeTakesOver(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	c := startCluster(t, same(server.URL("postgres"), 2)...)
-	const n = 800
-	var workers sync.WaitGroup
-	for worker := range 8 {
-		workers.Go(func() {
-			for i := worker; i < n; i += 8 {
-				body := fmt.Sprintf(`{"url":"https://example.com/","scheduled_at":"2031-01-01","method":"post","body":%d}`, i)
-				if a, err := c.ask(context.Background(), http.MethodPost, "/api/jobs", body); err != nil || a.status != http.StatusCreated {
-					t.Errorf("creating a job: %v, %v", a, err)
-					return
-				}
-			}
-		})
+	const n = 1000
+	var jobs []string
+	for i := range n {
+		jobs = append(jobs, fmt.Sprintf(`{"url":"https://example.com/","scheduled_at":"2031-01-01","method":"post","body":%d}`, i))
 	}
-	workers.Wait()
+	a, err := c.ask(context.Background(), http.MethodPost, "/api/jobs/batch", "["+strings.Join(jobs, ",")+"]")
+	if err != nil || a.status != http.StatusCreated {
+		t.Fatalf("creating the jobs: %v, %v", a, err)
+	}
 	first, second := c.Nodes[0], c.Nodes[1]
 	read := func(node *Node, method, path, body string, status int) (o operationOf) {
 		t.Helper()
@@ -78,9 +73,9 @@ func TestOperations_AnotherNodeTakesOver(t *testing.T) {
 	// The node that accepts an operation begins it.
 	o = read(first, http.MethodPost, "/api/operations", `{"action":"rerun","all":true,"set":{"scheduled_at":"2031-01-01"}}`,
 		http.StatusAccepted)
-	harness.Eventually(t, 90*time.Second, "a quarter of the jobs to be rerun", func() bool {
+	harness.Eventually(t, 90*time.Second, "some jobs to be rerun", func() bool {
 		o = read(second, http.MethodGet, "/api/operations/"+o.ID, "", http.StatusOK)
-		return o.Done > n/4 || o.State != "running"
+		return o.Done > 0 || o.State != "running"
 	})
 	first.Kill()
 	t.Logf("killed after %d jobs", o.Done)
@@ -95,7 +90,7 @@ func TestOperations_AnotherNodeTakesOver(t *testing.T) {
 	}
 	first.avoid(time.Hour)
 	reruns := map[string]int{}
-	err := walk(c, "/api/jobs?state=available&limit=100", func(j *struct {
+	err = walk(c, "/api/jobs?state=available&limit=100", func(j *struct {
 		Args struct{ Body json.Number }
 	}) {
 		reruns[j.Args.Body.String()]++
