@@ -128,7 +128,7 @@ func TestIdempotency_KeyIsHeldWhileTheJobIsExecutingOrRetryable(t *testing.T) {
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t)
 	release := target.Hold(harness.Status(500))
-	job := create(a.Client, `{"idempotency_key":"k","url":"`+target.URL+`"}`)
+	job := create(a.Client, `{"idempotency_key":"k","backoff":[3600],"url":"`+target.URL+`"}`)
 	target.Await(t, 1, soon)
 	executing := awaitState(t, a.Client, job, "executing")
 	wantDuplicate(t, a.Post("/api/jobs", keyed("k")), executing)

@@ -33,7 +33,7 @@ func TestRunNow_MakesTheNextAttemptOfARetryableJob(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).RespondOnce(harness.Status(500))
-	job := create(a.Client, `{"url":"`+target.URL+`"}`)
+	job := create(a.Client, `{"backoff":[3600],"url":"`+target.URL+`"}`)
 	failed := awaitState(t, a.Client, job, "retryable")
 	now := a.Post(jobPath(job)+"/run", nil).Want(200).Data()
 	wantSame(t, "due", now.Get("job.scheduled_at"), failed.Get("job.scheduled_at").Raw())

@@ -37,7 +37,7 @@ func TestState_JobIsRetryableWithItsDueTimeAfterAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	target := harness.SharedTarget(t).Route(t).Respond(harness.Status(503))
-	job := create(a.Client, `{"url":"`+target.URL+`"}`)
+	job := create(a.Client, `{"backoff":[3600],"url":"`+target.URL+`"}`)
 	retryable := awaitState(t, a.Client, job, "retryable")
 	wantSame(t, "scheduled_at stays", retryable.Get("job.scheduled_at"), job.Get("job.scheduled_at").Raw())
 	wantMatch(t, "attempted_at", retryable.Get("job.attempted_at"), microsPattern)

@@ -204,7 +204,7 @@ func TestScheduleRun_RetryableOneIsCancelledByDisableOrDelete(t *testing.T) {
 	a := account(t)
 	for _, how := range []string{"disable", "delete"} {
 		target := harness.SharedTarget(t).Route(t).Respond(harness.Status(500))
-		job := create(a.Client, `{"repeat_every":[1,"day"],"url":"`+target.URL+`"}`)
+		job := create(a.Client, `{"repeat_every":[1,"day"],"backoff":[3600],"url":"`+target.URL+`"}`)
 		awaitState(t, a.Client, job, "retryable")
 		stopSchedule(a.Client, job, how)
 		cancelled := a.Get(jobPath(job)).Want(200).Data()
