@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // bareCreate is what the bare handler reads of a create, and args in its response.
@@ -85,7 +87,7 @@ func (h *bareHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}{bareRecord{
 		ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", number), UserID: bareUser, JobID: number, Args: in,
 		InsertedAt: now.Format("2006-01-02T15:04:05"),
-		Job:        bareJob{ID: number, InsertedAt: now.Format(timeLayout), ScheduledAt: in.ScheduledAt, State: "available"},
+		Job:        bareJob{ID: number, InsertedAt: job.FormatTime(now), ScheduledAt: in.ScheduledAt, State: "available"},
 	}})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

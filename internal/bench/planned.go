@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/job"
 )
 
 // planned is a job to be created.
@@ -17,9 +19,8 @@ type planned struct {
 }
 
 const (
-	bodyBytes  = 300
-	timeLayout = "2006-01-02T15:04:05.000000Z"
-	alphabet   = "abcdefghijklmnopqrstuvwxyz"
+	bodyBytes = 300
+	alphabet  = "abcdefghijklmnopqrstuvwxyz"
 )
 
 // appendBody appends a job's body: that many bytes of JSON.
@@ -40,7 +41,7 @@ func (p *planned) appendCreate(b []byte) []byte {
 	b = append(b, `{"method":"post","url":"`...)
 	b = append(b, p.url...)
 	b = append(b, `","scheduled_at":"`...)
-	b = p.due.UTC().AppendFormat(b, timeLayout)
+	b = append(b, job.FormatTime(p.due)...)
 	b = append(b, '"')
 	b = append(b, p.options...)
 	b = append(b, `,"body":`...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -143,23 +142,17 @@ func (c *alertsSet) fields(env *environment, members []rawjson.Member) ([]rawjso
 
 // newReceiverFlags returns a flag for each channel.
 func newReceiverFlags() kong.Plugins {
-	var members []reflect.StructField
+	var flags []tableFlag
 	for _, c := range notify.Channels {
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q sep:"none"`, c.Name, c.Placeholder, c.Help)
-		members = append(members, reflect.StructField{Name: "F_" + c.Name, Type: reflect.TypeFor[[]string](), Tag: reflect.StructTag(tag)})
+		flags = append(flags, tableFlag{c.Name, c.Name, c.Placeholder, c.Help, true})
 	}
-	return kong.Plugins{reflect.New(reflect.StructOf(members)).Interface()}
+	return tableFlags[string](flags)
 }
 
 // receivers returns the receivers that flags give.
 func (c *alertsSet) receivers() (to []rawjson.Value) {
-	for _, group := range c.To {
-		flags := reflect.ValueOf(group).Elem()
-		for i, channel := range notify.Channels {
-			for _, target := range flags.Field(i).Interface().([]string) {
-				to = append(to, rawjson.Object([]rawjson.Member{{Name: channel.Name, Value: rawjson.Quote(target)}}))
-			}
-		}
+	for channel, target := range tableValues[string](c.To) {
+		to = append(to, rawjson.Object([]rawjson.Member{{Name: channel, Value: rawjson.Quote(target)}}))
 	}
 	return to
 }

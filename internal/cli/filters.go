@@ -2,9 +2,7 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"net/url"
-	"reflect"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -31,39 +29,21 @@ type filterFlags struct {
 	Filters kong.Plugins `embed:""` // of newFilterFlags
 }
 
-// newFilterFlags returns the flags of a list's filters: a struct with a member for each.
+// newFilterFlags returns the flags of a list's filters.
 func newFilterFlags(list job.Lists) filterFlags {
-	var members []reflect.StructField
+	var flags []tableFlag
 	for _, f := range job.FiltersOf(list) {
-		of, sep := reflect.TypeFor[chosen](), ""
-		if f.Repeats() {
-			of, sep = reflect.TypeFor[[]chosen](), ` sep:"none"`
-		}
-		tag := fmt.Sprintf(`name:%q placeholder:%q help:%q%s`, f.Short(), f.Flag.Placeholder, f.Flag.Help, sep)
-		members = append(members, reflect.StructField{Name: "F_" + f.Name, Type: of, Tag: reflect.StructTag(tag)})
+		flags = append(flags, tableFlag{f.Name, f.Short(), f.Flag.Placeholder, f.Flag.Help, f.Repeats()})
 	}
-	return filterFlags{kong.Plugins{reflect.New(reflect.StructOf(members)).Interface()}}
+	return filterFlags{tableFlags[chosen](flags)}
 }
 
 // values returns the filters that are given as the query parameters of a list. A
 // schedule's key becomes its id.
 func (c *filterFlags) values(env *environment, s *serviceFlags) (url.Values, error) {
 	given := url.Values{}
-	for _, group := range c.Filters {
-		flags := reflect.ValueOf(group).Elem()
-		for i := range flags.NumField() {
-			name := strings.TrimPrefix(flags.Type().Field(i).Name, "F_")
-			switch v := flags.Field(i).Interface().(type) {
-			case chosen:
-				if v != "" {
-					given.Set(name, string(v))
-				}
-			case []chosen:
-				for _, one := range v {
-					given.Add(name, string(one))
-				}
-			}
-		}
+	for name, value := range tableValues[chosen](c.Filters) {
+		given.Add(name, value)
 	}
 	if !given.Has("schedule_id") {
 		return given, nil

@@ -135,7 +135,7 @@ func (s *Server) rescheduleJob(c *call) error {
 		if err != nil {
 			return err
 		}
-		undo := undoTime(was.ScheduledAt)
+		undo := job.FormatTime(was.ScheduledAt)
 		j, err := s.Service.EditJob(c.r.Context(), c.owner(), id, rawjson.Object(members), service.Match{})
 		if err == nil {
 			c.rememberUndo("rescheduled", strconv.FormatInt(j.Number, 10), undo)

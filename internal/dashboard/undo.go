@@ -110,12 +110,9 @@ func (c *call) undoLimitEdit() {
 // it was to run once, later, had not begun, and held no idempotency key.
 func (c *call) rememberCancelled(was, j *job.Job) {
 	if was.State == job.Available && j.State == job.Cancelled && was.AttemptedAt.IsZero() && was.ScheduleID == uuid.Nil && was.Key == nil {
-		c.rememberUndo("cancelled", strconv.FormatInt(j.Number, 10), was.ScheduledAt.UTC().Format(exactTime))
+		c.rememberUndo("cancelled", strconv.FormatInt(j.Number, 10), job.FormatTime(was.ScheduledAt))
 	}
 }
-
-// exactTime is the layout of a due time with all its digits.
-const exactTime = "2006-01-02T15:04:05.000000Z"
 
 // undoCancel offers to create a cancelled job again, if its time is still to come. The
 // new job has another number, so the offer is not called Undo.
@@ -127,16 +124,13 @@ func (c *call) undoCancel(j *job.Job) {
 	if len(about) != 2 || about[0] != strconv.FormatInt(j.Number, 10) || j.State != job.Cancelled {
 		return
 	}
-	was, err := time.Parse(exactTime, about[1])
+	was, err := time.Parse(time.RFC3339, about[1])
 	if err != nil || !was.After(c.server.Service.Now()) {
 		return
 	}
 	c.offerUndo(c.href("/jobs/%d/rerun", j.Number), [2]string{"at", about[1]})
 	ui.From(c.r.Context()).Undo.Label = "Create again"
 }
-
-// undoTime formats the due time that a job had before it was rescheduled.
-func undoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // undoReschedule offers to give a job its earlier due time again, if that is still to
 // come.
@@ -149,5 +143,5 @@ func (c *call) undoReschedule(j *job.Job) {
 	if err != nil || !was.After(c.server.Service.Now()) {
 		return
 	}
-	c.offerUndo(c.href("/jobs/%d/when", j.Number), [2]string{"when", undoTime(was)}, [2]string{"zone", "UTC"})
+	c.offerUndo(c.href("/jobs/%d/when", j.Number), [2]string{"when", job.FormatTime(was)}, [2]string{"zone", "UTC"})
 }

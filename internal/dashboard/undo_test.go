@@ -14,11 +14,11 @@ func TestUndo_ReschedulesBack(t *testing.T) {
 	b.want(b.post("/jobs", "url", "https://example.com/", "method", "post", "body_kind", "json", "when", "2026-03-04 at 12:00:05", "zone",
 		"UTC"), 303, "/jobs/1?done=created")
 	b.want(b.post("/jobs/1/when", "when", "in 5 days", "zone", "UTC"), 303, "/jobs/1?done=rescheduled")
-	b.wantAll(b.get("/jobs/1?done=rescheduled"), "The job has been rescheduled", "Undo", `value="2026-03-04T12:00:05.000Z"`)
+	b.wantAll(b.get("/jobs/1?done=rescheduled"), "The job has been rescheduled", "Undo", `value="2026-03-04T12:00:05.000000Z"`)
 	if page := b.get("/jobs/1?done=rescheduled"); strings.Contains(page.body, "Undo") {
 		t.Error("undo is offered twice")
 	}
-	b.want(b.post("/jobs/1/when", "when", "2026-03-04T12:00:05.000Z", "zone", "UTC"), 303, "/jobs/1?done=rescheduled")
+	b.want(b.post("/jobs/1/when", "when", "2026-03-04T12:00:05.000000Z", "zone", "UTC"), 303, "/jobs/1?done=rescheduled")
 	b.wantAll(b.get("/jobs/1"), "2026-03-04 12:00:05 UTC")
 	session := b.client.Jar.Cookies(b.get("/jobs").Request.URL)
 	for _, odd := range []string{"rescheduled|1|2026-02-01T00:00:00.000Z", "rescheduled|2|2026-03-05T00:00:00.000Z", "rescheduled|1|x",
