@@ -152,7 +152,7 @@ func (c *Client) ListKeys(ctx context.Context) iter.Seq2[APIKey, error] {
 	return list[APIKey](ctx, c, "/api/account/keys", nil)
 }
 
-// CreateKey creates a key. The answer alone shows it.
+// CreateKey creates a key. Only the response shows it.
 func (c *Client) CreateKey(ctx context.Context, key NewKey) (*APIKey, error) {
 	return fetch[APIKey](ctx, c, call{method: http.MethodPost, path: "/api/account/keys", body: key, once: true})
 }

@@ -33,7 +33,7 @@ type LimitUse struct {
 	First *LimitFirst `json:"first"`
 }
 
-// LimitFirst is the first job that waits in an ordered limit, and what holds it back.
+// LimitFirst is the first job that waits in an ordered limit, and what it waits for.
 type LimitFirst struct {
 	JobID      int64    `json:"job_id"`
 	WaitingFor []string `json:"waiting_for"`

@@ -60,7 +60,8 @@ type JobRequest struct {
 	Throttle Duration `json:"throttle,omitzero"`
 
 	CallbackURL string `json:"callback_url,omitempty"`
-	// CallbackOn is which ends CallbackURL is told of: OnFinal, OnFailure or OnSuccess.
+	// CallbackOn is which ends CallbackURL gets a callback for: OnFinal, OnFailure or
+	// OnSuccess.
 	CallbackOn  string   `json:"callback_on,omitempty"`
 	WebhookURL  string   `json:"webhook_url,omitempty"`
 	Name        string   `json:"name,omitempty"`

@@ -91,7 +91,7 @@ func (c *Client) lines(body io.Reader) *bufio.Scanner {
 }
 
 // Event is something that happened in the account. Job or Log is set; neither is if
-// Skipped says that more happened than is told.
+// Skipped says that more happened than the stream reports.
 type Event struct {
 	// ID is the log entry's; empty for other events.
 	ID      string

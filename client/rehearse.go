@@ -70,7 +70,7 @@ type ClockChange struct {
 	Kind string `json:"kind"`
 }
 
-// Limited is what limits hold back.
+// Limited has the attempts that limits delay.
 type Limited struct {
 	Count     int64 `json:"count"`
 	LongestMS int64 `json:"longest_ms"`

@@ -114,7 +114,7 @@ func (m *memory) leave(e *entry, kept *response) {
 	m.bytes += e.size()
 }
 
-// forget drops what is too old, and the oldest until there is room for more bytes.
+// forget drops what is too old, and the oldest until more bytes fit.
 func (m *memory) forget(more int) {
 	for {
 		oldest := m.order.Front()

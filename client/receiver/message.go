@@ -32,7 +32,7 @@ type Options struct {
 	// that are being handled don't count: the server's concurrency bounds them.
 	MaxMessages int
 	MaxBytes    int
-	// Failed is told of errors that a 5xx reports to the service; nil ignores them.
+	// Failed is called with errors that a 5xx reports to the service; nil ignores them.
 	Failed func(*http.Request, error)
 	// Now is the clock; time.Now if nil.
 	Now func() time.Time

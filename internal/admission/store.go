@@ -59,7 +59,7 @@ func New(records Records) *Store {
 	return &Store{Records: records, heavy: newSlots(heavySlots), pages: newSlots(pageSlots), bytes: newBudget(totalBytes)}
 }
 
-// Held returns how many bytes of records are held for responses under way.
+// Held returns how many bytes of records are in memory for responses under way.
 func (s *Store) Held() int {
 	s.bytes.mu.Lock()
 	defer s.bytes.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// Definition is what an alert watches and whom it tells.
+// Definition is what an alert watches and where it sends messages.
 type Definition struct {
 	// What the alert reports.
 	Failed, Recovered, Late, Skipped, Ended bool
@@ -26,7 +26,7 @@ type Definition struct {
 	To          []Receiver
 }
 
-// Receiver is whom an alert tells.
+// Receiver is where an alert sends messages.
 type Receiver struct {
 	Channel job.Channel
 	// Target is the URL that stands for the receiver: https, or mailto: with an address.

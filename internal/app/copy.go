@@ -106,7 +106,7 @@ const (
 // settle ends attempts that were under way when a node went away.
 func (v *visit) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, goneWithin,
-		fmt.Errorf("%s: a node still holds attempts; stop every punctual that uses the database first", v.flag))
+		fmt.Errorf("%s: a node still has claimed attempts; stop every punctual that uses the database first", v.flag))
 	defer cancel()
 	ticker := time.NewTicker(goneLook)
 	defer ticker.Stop()

@@ -107,11 +107,11 @@ func (n *Node) observeEdge() {
 	}
 	count := func(reason string, value func(edge.Figures) int64) {
 		n.metrics.Count("punctual_connections_refused_total",
-			"Clients' connections turned away for want of room (full), or closed while they waited to make room for others (idle).",
+			"Clients' connections refused because all were busy (full), or closed while idle to admit another one (idle).",
 			map[string]string{"reason": reason}, func() float64 { return float64(value(n.server.Figures())) })
 	}
 	gauge("punctual_connections", "Clients' connections that are open.", nil, func(f edge.Figures) int64 { return int64(f.Connections) })
-	const inFlight = "Bytes held for clients: of large requests, of responses that clients are slow to read."
+	const inFlight = "Bytes in memory for clients: of large requests, of responses that clients are slow to read."
 	gauge("punctual_bytes_in_flight", inFlight, map[string]string{"direction": "received"},
 		func(f edge.Figures) int64 { return f.Received })
 	gauge("punctual_bytes_in_flight", inFlight, map[string]string{"direction": "sent"}, func(f edge.Figures) int64 { return f.Unread })

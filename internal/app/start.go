@@ -348,7 +348,7 @@ func (n *Node) observe() {
 		n.metrics.Gauge("punctual_database_free_bytes", "Bytes free for the database; -1 when that is not known.", nil,
 			func() float64 { return float64(disk.Free()) })
 	}
-	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records held for answers to clients.", nil,
+	n.metrics.Gauge("punctual_answer_bytes", "Bytes of records in memory for responses to clients.", nil,
 		func() float64 { return float64(n.clients.Held()) })
 	n.observeEdge()
 	n.metrics.Gauge("punctual_creates_waiting", "Creates that wait for a commit.", nil,

@@ -21,7 +21,7 @@ const (
 
 // Interrupt ends attempts that a node started and did not finish, so that they
 // are retried at once. A batch that fails because of its content is halved until
-// the faulty item stands alone; then culprit ends that item. An error of culprit
+// the faulty item is the only one; then culprit ends that item. An error of culprit
 // ends Interrupt. Retries are spread by random, as [Config] says.
 func Interrupt(ctx context.Context, queue Queue, random func() float64, claims []store.Abandoned,
 	culprit func(store.Abandoned, error) error) error {

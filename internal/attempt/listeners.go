@@ -12,7 +12,7 @@ import (
 
 // Listeners answer requests on developers' machines. See package listen.
 type Listeners interface {
-	// Diverts reports whether all requests of a job are to be answered by a listener,
+	// Diverts reports whether a listener responds to all requests of a job,
 	// because of a tag of the job.
 	Diverts(account int64, tags func() []string) (bool, error)
 	// Answer has a listener answer a request; see [execute.Listener].

@@ -32,14 +32,14 @@ type Config[In, Out any] struct {
 	// most; 0 is no bound.
 	MaxBytes int
 	// WaitingBytes is how many bytes may wait at most, ShareBytes how many of
-	// one account; 0 is no bound. A larger item waits alone.
+	// one account; 0 is no bound. A larger item is the only one that waits.
 	WaitingBytes, ShareBytes int
 	// Account returns an item's account. Accounts take turns by bytes. If nil,
 	// all items belong to one account.
 	Account func(In) int64
 	// Divides reports whether an error is due to the content of an operation
 	// that changed nothing. Such an operation is halved until the faulty item
-	// stands alone. If nil, only operations that panic are halved.
+	// is the only one. If nil, only operations that panic are halved.
 	Divides func(error) bool
 }
 
@@ -81,7 +81,7 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return b.submit(ctx, in, nil)
 }
 
-// DoWhenRoom is Do for callers that wait for room, at most until ctx ends: its error
+// DoWhenRoom is Do for callers that wait until their item fits, at most until ctx ends: its error
 // is ctx's then. It calls accepted, which may be nil, when the item has its place.
 func (b *Batcher[In, Out]) DoWhenRoom(ctx context.Context, in In, accepted func()) (Out, error) {
 	if accepted == nil {

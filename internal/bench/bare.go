@@ -31,7 +31,7 @@ const (
 // each request at its time.
 const bareConnections = 500
 
-// RunBare is a process that the bench starts: what the service is held against,
+// RunBare is a process that the bench starts: what the service is compared with,
 // which is a bare HTTP client or a bare handler of creates, both without a store,
 // or the load, which creates jobs. It goes on until ctx or its input ends.
 func RunBare(ctx context.Context, kind string, in io.Reader, out io.Writer) error {

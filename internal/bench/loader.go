@@ -36,7 +36,7 @@ type loadJob struct {
 
 type loadReport struct {
 	Done      int64    `json:"done"`
-	Last      bool     `json:"last,omitempty"` // what follows is told by the last one only
+	Last      bool     `json:"last,omitempty"` // only the last one reports what follows
 	Calls     Curve    `json:"calls"`
 	PerSecond float64  `json:"per_second,omitempty"` // jobs
 	Ended     int64    `json:"ended,omitempty"`      // when the last response arrived, in microseconds since 1970

@@ -56,11 +56,11 @@ type Figure struct {
 	Label string  `json:"label"`
 	Unit  string  `json:"unit"` // "/s", "ms", "s", "µs", "bytes", "MiB" or "" for a count
 	Value float64 `json:"value"`
-	// Against names the figure it is held against, as in "ceiling/herd"; Ratio
+	// Against names the figure it is compared with, as in "ceiling/herd"; Ratio
 	// is its part of that, when that was measured.
 	Against string  `json:"against,omitempty"`
 	Ratio   float64 `json:"ratio,omitempty"`
-	// Mark is what is aimed at.
+	// Mark is the target value.
 	Mark string `json:"mark,omitempty"`
 	// Detail figures are left out of the table.
 	Detail bool `json:"detail,omitempty"`

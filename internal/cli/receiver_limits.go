@@ -17,8 +17,8 @@ type limitsCommand struct {
 	Show   limitsShow   `cmd:"" help:"Print a limit with what waits for it and what is under way."`
 	Set    limitsSet    `cmd:"" help:"Define or replace a limit. What is not given does not limit."`
 	Delete limitsDelete `cmd:"" help:"Delete a limit that no unfinished job names."`
-	Pause  limitsPause  `cmd:"" help:"Hold back everything that needs a limit."`
-	Resume limitsResume `cmd:"" help:"Let what needs a paused limit go on."`
+	Pause  limitsPause  `cmd:"" help:"Pause a limit: what needs it does not start."`
+	Resume limitsResume `cmd:"" help:"Resume a paused limit."`
 }
 
 // limitView is a limit as the API shows it.
@@ -122,7 +122,7 @@ type limitsSet struct {
 	Per      *time.Duration `placeholder:"TIME" help:"The window's length, such as 1s, 1m or 24h."`
 	Parallel *int           `placeholder:"N" help:"How many attempts may be under way at once."`
 	Ordered  bool           `type:"switch" help:"Start jobs in the order of their due times, then of their creation."`
-	Paused   bool           `type:"switch" help:"Hold everything back."`
+	Paused   bool           `type:"switch" help:"Start nothing that needs the limit."`
 	File     string         `short:"f" placeholder:"FILE" help:"A JSON or YAML file with fields of the API; - for standard input. Other flags replace its fields."`
 }
 

@@ -65,7 +65,7 @@ type place struct {
 	behind  string // a record's place within section and account; "" before the first
 }
 
-// String returns the mark for a place.
+// String returns the position as CopyWrite stores it.
 func (p place) String() string {
 	return fmt.Sprintf("%s/%d/%s", sections[p.section].name, p.account, p.behind)
 }

@@ -58,7 +58,7 @@ func (d *Dispatcher) TimeMoved() {
 }
 
 // Busy reports whether anything is claimed or under way, an outcome is not stored, or the
-// line of a limit is to be planned now.
+// limit is to be planned now.
 func (d *Dispatcher) Busy() bool { return d.items.busy() || d.limits.busy(d.Queue.Now()) }
 
 // Revoke keeps a job's claimed item from being fired until Restore or Abort.

@@ -40,7 +40,7 @@ type Config struct {
 	// Prepare prepares an attempt of an item that was loaded to be claimed.
 	Prepare func(item *store.QueueItem, now time.Time) Attempt
 	// Deadline returns until when an item may start; zero for no bound. It is asked
-	// for items that limits hold back. May be nil.
+	// for limited items. May be nil.
 	Deadline func(item *store.QueueItem) time.Time
 	// Prewarm is called for requests due within a second: item is the first of
 	// several items for one receiver, of which up to n start at once. It must
@@ -56,7 +56,7 @@ type Config struct {
 	ObserveAside, ObservePanic func()
 	// Blocked lists the accounts for which nothing may be sent. May be nil.
 	Blocked BlockedAccounts
-	// Budget bounds the bytes held by claimed items and attempts under way; 0
+	// Budget bounds the bytes of claimed items and attempts under way; 0
 	// means no bound.
 	Budget int64
 	// ObserveClaims is called with the size of each claim. May be nil.

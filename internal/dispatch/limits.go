@@ -242,8 +242,8 @@ func (d *Dispatcher) limitsFreed(e *entry) {
 }
 
 // LimitsFreed reports that an attempt which awaited its completion has ended, for
-// the keys of the limits that it may have taken. A line that waits for the end of an
-// attempt gets a pass at once. Another node may know of a line that this one does not
+// the keys of the limits that it may have taken. A limit that waits for the end of an
+// attempt gets a pass at once. Another node may know of a limit that this one does not
 // know; unless a job named it, it probably does not exist.
 func (d *Dispatcher) LimitsFreed(account int64, keys []string) {
 	now, others := d.Queue.Now(), len(d.items.nodes().nodes) > 1

@@ -119,7 +119,7 @@ func (s *suspects) failed(id store.ItemID, now time.Time) int {
 }
 
 // Suspect reads which items were being prepared when a node crashed. They are
-// prepared alone from then on; those with crashesLimit crashes are set aside.
+// prepared as the only item from then on; those with crashesLimit crashes are set aside.
 // Call it before Run.
 func (d *Dispatcher) Suspect(ctx context.Context) error {
 	_, err := d.readSuspects(ctx)
@@ -143,7 +143,7 @@ func (d *Dispatcher) readSuspects(ctx context.Context) ([]store.Suspect, error) 
 			continue
 		}
 		if d.suspects.crashesOf(s.ItemID) != s.Crashes {
-			d.Log.Warn("a node crashed while it prepared this queue item; preparing it alone", kindOf(s.QueueKey), s.Number, "crashes",
+			d.Log.Warn("a node crashed while it prepared this queue item; preparing it as the only item", kindOf(s.QueueKey), s.Number, "crashes",
 				s.Crashes)
 		}
 		known[s.ItemID] = s.Crashes

@@ -45,7 +45,7 @@ func (r *Rates) Account(header http.Header, number int64, rate quota.Rate, befor
 	return r.answer(header, "account", r.accounts.Take(accountUse{number: number}, rate, before, calls, r.now()))
 }
 
-// Left returns how many calls of the API an account has left at once, on this node.
+// Left returns how many calls of the API an account can make at once, on this node.
 func (r *Rates) Left(number int64, rate quota.Rate) int64 {
 	return r.accounts.Take(accountUse{number: number}, rate, 0, 0, r.now()).Left
 }

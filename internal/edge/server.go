@@ -72,7 +72,7 @@ func (s *Server) Drain(ctx context.Context) {
 // Figures are counts for metrics.
 type Figures struct {
 	Connections      int   // open
-	Refused, Dropped int64 // turned away; closed to make room for others
+	Refused, Dropped int64 // refused because all were busy; closed while idle for another one
 	Received, Unread int64 // bytes in flight: of requests, of responses that clients are slow to read
 }
 

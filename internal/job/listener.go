@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ListenHost is the host of URLs whose requests are answered by a listener: a
+// ListenHost is the host of URLs to whose requests a listener responds: a
 // program on a developer's machine that has connected to the service. The name is
 // reserved (RFC 6761), so no request to it is ever sent over the network.
 const ListenHost = "listen.invalid"
@@ -19,7 +19,7 @@ func IsListenerName(text string) bool {
 	return len(text) >= 1 && len(text) <= 63 && strings.IndexByte(first, text[0]) >= 0 && strings.Trim(text, first+"._-") == ""
 }
 
-// ToListener reports whether requests to a URL are answered by a listener.
+// ToListener reports whether a listener responds to requests to a URL.
 func ToListener(u *url.URL) bool { return strings.EqualFold(u.Hostname(), ListenHost) }
 
 // ListenerOf returns the name of the listener in the path of a URL, and the path

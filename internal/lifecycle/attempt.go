@@ -47,7 +47,7 @@ type Attempt struct {
 	request passage
 	args    shared // with the request's log; see share
 
-	held     bool  // limits held it back
+	held     bool  // limits delayed it
 	plan     *plan // of the schedule; nil for a one-off job
 	deadline deadline
 }

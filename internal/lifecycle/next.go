@@ -19,7 +19,7 @@ const (
 	SkippedOverlap SkipReason = "overlap" // the run before was under way
 	SkippedDown    SkipReason = "down"    // the run before could not start in time
 	SkippedExpired SkipReason = "expired" // the run before was discarded as expired
-	SkippedLimit   SkipReason = "limit"   // a limit held the run before back
+	SkippedLimit   SkipReason = "limit"   // a limit delayed the run before
 	SkippedNext    SkipReason = "next"    // the run before asked with $next for a later time
 )
 
@@ -65,7 +65,7 @@ type pastRun struct {
 	started time.Time
 	counts  bool // for max_runs: it was not cancelled
 	expired bool
-	held    bool // limits held it back before it started, or ended without that
+	held    bool // limits delayed it before it started, or ended without that
 	steering
 }
 

@@ -107,7 +107,7 @@ type Position struct {
 // Use is the current use of a limit. Its counts stop at MaxCount.
 type Use struct {
 	Record
-	Waiting  int       // due jobs that wait in its line
+	Waiting  int       // due jobs that wait for it
 	InFlight int       // attempts granted or under way
 	NextAt   time.Time // when the next attempt may start; zero if unknown
 	Started  int       // attempts that have started in the latest window, or will
@@ -296,7 +296,7 @@ type State struct {
 	// The rest is that of an ordered limit. Kept is how many jobs keep a place of
 	// Parallel while they wait for a retry. Unstarted is set while the start of a granted
 	// attempt is not known. First is the place of the first item that waits, Elsewhere
-	// that of the first one that waits in the line of another key; items that keep their
+	// that of the first one that waits for another key; items that keep their
 	// places have started before, and are in neither.
 	Kept             int
 	Unstarted        bool

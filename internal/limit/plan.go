@@ -2,11 +2,11 @@ package limit
 
 import "time"
 
-// Item is an item that waits in the line of a key.
+// Item is an item that waits for a key.
 type Item struct {
 	Due    time.Time
 	Number int64
-	Keys   []string // all keys that it needs, the line's included
+	Keys   []string // all keys that it needs, the one it waits for included
 	// Kept is set if its job waits for a retry: it keeps its places under ordered
 	// limits.
 	Kept bool
@@ -20,7 +20,7 @@ type Decision struct {
 	// Grant: the item may start from At to Until. Its keys are taken.
 	Grant     bool
 	At, Until time.Time
-	// MoveTo is the key in whose line the item waits from now on; empty if it
+	// MoveTo is the key that the item waits for from now on; empty if it
 	// stays where it is.
 	MoveTo string
 }
@@ -32,7 +32,7 @@ type Window struct {
 	Grace time.Duration // how long after its earliest start a granted item may start
 }
 
-// Plan decides about the first items of a key's line, in order, those of an ordered
+// Plan decides about the first items that wait for a key, in order, those of an ordered
 // limit that keep their places first. It returns a decision for each item that it has
 // decided about; the others keep waiting. States has the limits by key; keys without
 // one permit everything. Plan takes what it grants from states. Next is when to plan

@@ -176,7 +176,7 @@ func (h *Hub) sync(ctx context.Context) error {
 	return nil
 }
 
-// Diverts reports whether all requests of a job are to be answered by a listener,
+// Diverts reports whether a listener responds to all requests of a job,
 // because there is one for a tag of the job. tags returns them.
 func (h *Hub) Diverts(account int64, tags func() []string) (bool, error) {
 	if account == h.Public {

@@ -89,7 +89,7 @@ func afterSchedule(_ *arguments, r *result) string {
 func afterRehearsal(_ *arguments, r *result) string {
 	findings := rawjson.Elements(rawjson.Get(r.data, "findings"))
 	if len(findings) == 0 {
-		return "There are no findings: nothing was skipped, doubled or held back."
+		return "There are no findings: nothing was skipped, doubled or limited."
 	}
 	var codes []string
 	for _, f := range findings {

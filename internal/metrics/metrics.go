@@ -69,7 +69,7 @@ func New(version string) *Metrics {
 		pruned: counters("punctual_pruned_total", "Records removed because they were older than the retention, by kind.", "record"),
 	}
 	m.limitWait = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punctual_limit_wait_seconds",
-		Help:    "Time for which limits held attempts back after their due time.",
+		Help:    "Time for which limits delayed attempts after their due time.",
 		Buckets: append(append([]float64{}, seconds...), 300, 1800, 7200, 86400)})
 	m.limited = prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_limit_waiting",
 		Help: "Due jobs that wait for a limit, up to 100,000; counted periodically."})
@@ -120,7 +120,7 @@ func (m *Metrics) Begun(kind string, late time.Duration) {
 	m.lateness.WithLabelValues(kind).Observe(late.Seconds())
 }
 
-// LimitWaited observes how long limits held an attempt back.
+// LimitWaited observes how long limits delayed an attempt.
 func (m *Metrics) LimitWaited(wait time.Duration) { m.limitWait.Observe(max(0, wait).Seconds()) }
 
 // LimitWaiting sets how many due jobs wait for a limit.

@@ -33,7 +33,7 @@ type Message struct {
 	Detail   Detail
 	// Merged counts the messages that this one stands for by type; for Merged.
 	Merged map[string]int
-	// Unsent is how many e-mails the account's limit has held back; only e-mails
+	// Unsent is how many e-mails the account's limit has suppressed; only e-mails
 	// show it.
 	Unsent int
 	// Link is where the job is shown; "" if that is not known.

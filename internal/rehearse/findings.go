@@ -224,7 +224,7 @@ func limitStarves(a about) (time.Time, string) {
 	if len(others) > 0 {
 		shared = ", which it shares with " + strings.Join(others, ", ")
 	}
-	return time.Time{}, fmt.Sprintf("The limit %s%s holds it back for up to %s; %s have no run of their own because of it. "+
+	return time.Time{}, fmt.Sprintf("The limit %s%s delays it for up to %s; %s have no run of their own because of it. "+
 		"Raise the limit's rate or parallel, resume it if it is paused, or run its schedules less often or at other times.",
 		strings.Join(a.actor.keys, ", "), shared, words(a.Limited.Longest), points(a.byLimit))
 }

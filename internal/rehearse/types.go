@@ -145,7 +145,7 @@ type ClockChange struct {
 	Kind string // "gap" or "double"
 }
 
-// Limited is what limits hold back.
+// Limited has the attempts that limits delay.
 type Limited struct {
 	Count   int64 // attempts
 	Longest time.Duration

@@ -60,7 +60,7 @@ func expand(words []string) (string, error) {
 	case known && len(words) == 1:
 		return meaning, nil
 	case known:
-		return "", fmt.Errorf("has more after %s; give it alone", name)
+		return "", fmt.Errorf("has more after %s; give nothing else", name)
 	case name == "@reboot":
 		return "", errors.New("can't be @reboot, because a schedule runs at times; " + giveFive)
 	case name == "@every":

@@ -117,7 +117,7 @@ func TestParseCronRefuses(t *testing.T) {
 		"@annually":                       "the known names are @hourly, @daily, @weekly, @monthly and @yearly",
 		"@midnight":                       "the known names are",
 		"@":                               "the known names are",
-		"@daily * * * *":                  "give it alone",
+		"@daily * * * *":                  "give nothing else",
 		"60 * * * *":                      `has "60" as its minute: "60" isn't a number from 0 to 59`,
 		"* 24 * * *":                      "isn't a number from 0 to 23",
 		"* * 0 * *":                       "isn't a number from 1 to 31",

@@ -40,7 +40,7 @@ type PutResult struct {
 	Schedule *job.Schedule // as it is afterwards
 	Created  bool
 	Removed  bool
-	// Changes is the difference; an existing schedule without one was left alone.
+	// Changes is the difference; an existing schedule without one was not changed.
 	Changes []job.FieldChange
 }
 

@@ -112,8 +112,8 @@ func invokeResult(wait *workflow.Step, run *workflow.Run, body []byte, failed bo
 // untoldPage is how many ends are read at once.
 const untoldPage = 100
 
-// TellInvokers tells runs of the ends of those that they have invoked, as far as that was
-// not done at once. It returns the error of one that could not be told; the others are
+// TellInvokers notifies runs of the ends of those that they have invoked, as far as that was
+// not done at once. It returns the error of one that could not be notified; the others are
 // told, but for those of an account that may store nothing more at the moment. ownerOf
 // returns an account.
 func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context, int64) (job.Owner, error)) (err error) {

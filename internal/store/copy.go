@@ -20,10 +20,10 @@ type Copyable interface {
 // meanwhile.
 type Copies interface {
 	// CopyBegin begins or resumes a copy from the store named source. It returns
-	// the mark to continue after: "" for a new copy. It returns an Invalid fault
+	// the position to continue after: "" for a new copy. It returns an Invalid fault
 	// if the store contains anything except an unfinished copy of the same source.
 	CopyBegin(ctx context.Context, source string) (mark string, err error)
-	// CopyWrite stores records and the mark, which must not be "", in one
+	// CopyWrite stores records and the position, which must not be "", in one
 	// transaction. Records that exist already are left unchanged. The queue items
 	// of pending jobs and of deliveries are stored unclaimed, with their attempts
 	// so far. It returns an Invalid fault if no copy of the source is under way.

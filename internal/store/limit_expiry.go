@@ -13,14 +13,14 @@ const (
 	// looked at. Its deadline depends on the schedule's grid, so only the reader of
 	// the item knows it.
 	expiryCheck = time.Second
-	// ExpiryPause is how long held items that could not be moved are left alone, so
+	// ExpiryPause is how long limited items that could not be moved stay as they are, so
 	// that others come before them.
 	ExpiryPause = 5 * time.Second
 )
 
 // HeldExpiry returns when a pending job that limits hold must be looked at because
 // it may have expired; zero for never. own is the due time that it has itself. It
-// is never after the job's deadline: who looks too early holds the item again.
+// is never after the job's deadline: who looks too early limits the item again.
 func HeldExpiry(j *job.Job, own time.Time) time.Time {
 	spec := job.ReadSpec(j.Args)
 	recurs := j.ScheduleID != uuid.Nil

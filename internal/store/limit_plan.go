@@ -16,7 +16,7 @@ func TooManyLimits() error {
 		RetryAfter: time.Minute}
 }
 
-// KeysOf returns the key of a line and all that its items need, without
+// KeysOf returns the key of a limit and all that its items need, without
 // duplicates.
 func KeysOf(key string, needs []limit.Item) []string {
 	keys := []string{key}
@@ -34,7 +34,7 @@ type LinePlan struct {
 	WakeAt    time.Time        // zero for none
 }
 
-// PlanLine decides a LimitPass. needs are the first items of the line.
+// PlanLine decides a LimitPass. needs are the first items that wait for it.
 func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, now time.Time) LinePlan {
 	own := states[p.Key]
 	for _, s := range p.Starts {
@@ -68,7 +68,7 @@ func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, 
 	return plan
 }
 
-// InOrder returns the first items of a line: those of kept, which keep their places,
+// InOrder returns the first items of a limit: those of kept, which keep their places,
 // and others, both in order of their due times and numbers, up to a number. An ordered
 // limit considers the kept ones first; under another one they are like all others.
 func InOrder[T any](kept, others []T, ordered bool, place func(*T) limit.Place, most int) []T {
@@ -86,7 +86,7 @@ func InOrder[T any](kept, others []T, ordered bool, place func(*T) limit.Place, 
 }
 
 // Holding returns which of a waiting item's keys hold it back: those it named,
-// in order, then the others. waits has the keys in whose line it stands.
+// in order, then the others. waits has the keys that it waits for.
 func Holding(named, keys []string, states map[string]*limit.State, waits map[string]bool, now time.Time) []string {
 	order := slices.Clone(named)
 	for _, key := range keys {

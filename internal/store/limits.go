@@ -19,7 +19,7 @@ const heldFor = 250 * 365 * 24 * time.Hour
 // It is in the same order as the item's own.
 func HeldDue(due time.Time) time.Time { return due.Add(heldFor) }
 
-// heldFrom is before every held due time and after every other one.
+// heldFrom is before every due time of a limited item and after every other one.
 var heldFrom = time.Date(2250, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // OwnDue returns the due time that a job has itself, given that of its queue
@@ -37,7 +37,7 @@ type LimitKey struct {
 	Key     string
 }
 
-// LimitWake is when the line of a limit is to be planned.
+// LimitWake is when a limit is to be planned.
 type LimitWake struct {
 	LimitKey
 	At time.Time
@@ -52,7 +52,7 @@ type (
 // MaxLimitCount is where counts of jobs under a limit stop.
 const MaxLimitCount = limit.MaxCount
 
-// LimitLine is a limit with the due jobs that wait in its line.
+// LimitLine is a limit with the due jobs that wait for it.
 type LimitLine struct {
 	Key     string
 	Paused  bool
@@ -94,8 +94,8 @@ type Limits interface {
 	// LimitsHolding returns the keys that hold back one of the owner's jobs now, in
 	// the order in which the job needs them.
 	LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) ([]string, error)
-	// LimitsWaiting returns up to limit of the owner's limits in whose lines due jobs
-	// wait, the line of the job that is due longest first, and counts the jobs of each up
+	// LimitsWaiting returns up to limit of the owner's limits for which due jobs
+	// wait, that of the job that is due longest first, and counts the jobs of each up
 	// to most.
 	LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) ([]LimitLine, error)
 	// LimitWaiting returns how many due jobs of all accounts wait for limits, up to
@@ -103,7 +103,7 @@ type Limits interface {
 	LimitWaiting(ctx context.Context) (int, error)
 }
 
-// LimitPass plans the line of a limit.
+// LimitPass plans a limit.
 type LimitPass struct {
 	LimitKey
 	Starts []LimitStart
@@ -117,9 +117,9 @@ type LimitPass struct {
 type LimitPassed struct {
 	Granted int
 	Decided int        // items that were granted or have moved
-	Blocked bool       // the line waits for the end of an attempt
-	Serial  bool       // the line is ordered and waits for the start of an attempt
-	Moved   []LimitKey // lines to which items have moved
+	Blocked bool       // it waits for the end of an attempt
+	Serial  bool       // it is ordered and waits for the start of an attempt
+	Moved   []LimitKey // limits that items wait for from now on
 	Next    time.Time  // when to plan again; zero if nothing waits
 }
 
@@ -134,26 +134,26 @@ type HeldItem struct {
 
 // LimitQueue is the engine's part of Limits.
 type LimitQueue interface {
-	// LimitWakes returns up to limit lines to be planned until a time, the earliest
+	// LimitWakes returns up to limit limits to be planned until a time, the earliest
 	// first.
 	LimitWakes(ctx context.Context, until time.Time, limit int) ([]LimitWake, error)
-	// LimitPass plans a line: it grants start times to items, in order of their due
+	// LimitPass plans a limit: it grants start times to items, in order of their due
 	// times, and makes these items due then.
 	LimitPass(ctx context.Context, p LimitPass) (LimitPassed, error)
 	// LimitHold makes unclaimed items wait for their limits. It skips items that
 	// are claimed or gone.
 	LimitHold(ctx context.Context, items []HeldItem) error
-	// LimitExpire makes up to limit held items due whose jobs may have expired, see
-	// HeldExpiry and HeldItem. They leave the lines of their limits, and no start is
+	// LimitExpire makes up to limit limited items due whose jobs may have expired, see
+	// HeldExpiry and HeldItem. They no longer wait for their limits, and no start is
 	// granted to them. It returns when the next one may expire; zero for none.
 	LimitExpire(ctx context.Context, limit int) (next time.Time, err error)
 }
 
-// LimitRecheck is how long after a pass a line is planned again that waits for
+// LimitRecheck is how long after a pass a limit is planned again that waits for
 // the end of an attempt, in case the notice of it was lost.
 const LimitRecheck = time.Second
 
-// LimitLocked is how long after a pass an ordered line is planned again if another
+// LimitLocked is how long after a pass an ordered limit is planned again if another
 // transaction has locked its first item.
 const LimitLocked = 20 * time.Millisecond
 
@@ -162,9 +162,9 @@ const LimitLocked = 20 * time.Millisecond
 const LimitGone = time.Minute
 
 // Hold prepares a pending job to be stored: if it names limits, its due time
-// becomes that of a held item, else its own. It returns the keys. A job that
-// follows another names them, but waits in no line: it has no item yet, and its item
-// is held when it is read for firing.
+// becomes that of a limited item, else its own. It returns the keys. A job that
+// follows another names them, but waits for none: it has no item yet, and its item
+// is limited when it is read for firing.
 func Hold(j *job.Job) []string {
 	keys := job.LimitsNamed(j.Args)
 	if j.Follows != 0 {
@@ -194,7 +194,7 @@ func LimitsNeeded(j *job.Job) (keys []string, named int) {
 // IsHostLimit reports whether a key is that of a limit for a host.
 func IsHostLimit(key string) bool { return strings.HasPrefix(key, limit.HostPrefix) }
 
-// HeldBack reports whether limits held an item that is read for firing past its
+// HeldBack reports whether limits delayed an item that is read for firing past its
 // own due time.
 func (q *QueueItem) HeldBack() bool { return !q.OwnDue.IsZero() && q.Due.After(q.OwnDue) }
 

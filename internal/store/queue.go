@@ -47,7 +47,7 @@ type QueueItem struct {
 	// Limits are the keys of the limits that the item needs, the Named ones that
 	// its job names first. Granted reports that
 	// it may start, from Due to StartBy; else it has to wait for them. OwnDue is
-	// the due time that it has itself; zero if no limit has held it.
+	// the due time that it has itself; zero if no limit applies.
 	Limits  []string
 	Named   int
 	Granted bool
@@ -164,7 +164,7 @@ type Queue interface {
 	// is for a node whose lease has expired, and those that another transaction has
 	// locked need not be.
 	QueueClaim(ctx context.Context, node int64, claims []Claim) ([]bool, error)
-	// QueueFinish ends items. It reports for each whether the node still held it;
+	// QueueFinish ends items. It reports for each whether the node still had claimed it;
 	// nothing is stored for the others. It returns ErrUnstorable, and ends none, if
 	// the database refuses the changes of one of them or a Decide panics.
 	QueueFinish(ctx context.Context, runs []Finish) ([]bool, error)
@@ -216,18 +216,18 @@ type Heartbeat struct {
 // records stay, so a batch may examine many and delete none. If deleting fails in a batch
 // with a limit of 1, Next is nevertheless behind that record, unless that can't be read.
 type Retention interface {
-	// JobPrune examines up to limit jobs behind a mark, fewer when they are large, of
+	// JobPrune examines up to limit jobs behind a position, fewer when they are large, of
 	// those that became final before a time. It deletes all but the newest jobs of
 	// existing schedules.
 	JobPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
-	// LogPrune examines up to limit logs behind a mark, fewer when they are large, and
+	// LogPrune examines up to limit logs behind a position, fewer when they are large, and
 	// deletes those from before a time. Those stay that a message refers to, or that
 	// belong to an attempt under way.
 	LogPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
 }
 
 // PruneMark is a position among old records. Each store sets the fields by which it
-// orders them. The zero mark is before the first.
+// orders them. The zero position is before the first.
 type PruneMark struct {
 	At      time.Time // when the last job examined became final
 	Account int64

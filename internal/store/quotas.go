@@ -34,7 +34,7 @@ type Use struct {
 }
 
 // ByteMark is a position among the records of an account, for AccountBytes. The
-// zero mark is before the first.
+// zero position is before the first.
 type ByteMark struct {
 	Part   int       // 0: jobs with their deliveries, 1: schedules, 2: logs, 3: requests
 	State  job.State // of the last job counted
@@ -53,7 +53,7 @@ type Quotas interface {
 	// AccountUse returns an account's usage, each count up to limit.
 	AccountUse(ctx context.Context, account, limit int64) (Use, error)
 	// AccountBytes returns the sum of the bytes of up to rows records of an account
-	// after a mark. Next is the mark to continue after; nil at the end. Concurrent
+	// after a position. Next is the position to continue after; nil at the end. Concurrent
 	// changes may or may not be counted.
 	AccountBytes(ctx context.Context, account int64, from ByteMark, rows int) (bytes int64, next *ByteMark, err error)
 }

@@ -66,9 +66,9 @@ type Notice struct {
 	// EarliestElsewhere is the earliest due time of the items that other nodes
 	// stored or released; zero if there are none.
 	EarliestElsewhere time.Time
-	// Limits are the lines to be planned because of what this process stored.
+	// Limits are to be planned because of what this process stored.
 	Limits []LimitWake
-	// Cancelled are jobs whose claims this process held and others have ended.
+	// Cancelled are jobs that this process has claimed and others have ended.
 	Cancelled []Cancelled
 	// Alerts reports that another process has created, changed or deleted alerts.
 	Alerts bool

@@ -89,9 +89,9 @@ func (b *Block) sentence(number int64, w Words) string {
 	switch b.Use.First {
 	case 0:
 	case number:
-		facts = append(facts, "this job is first in line")
+		facts = append(facts, "this job is the first that waits")
 	default:
-		facts = append(facts, "job "+strconv.FormatInt(b.Use.First, 10)+" is first in line")
+		facts = append(facts, "job "+strconv.FormatInt(b.Use.First, 10)+" is the first that waits")
 	}
 	if facts == nil {
 		return text + "."

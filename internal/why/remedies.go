@@ -19,7 +19,7 @@ var remedies = map[job.Kind]string{
 	job.KindInterrupted: "The service stopped during the attempt; it is repeated by itself while retries are left.",
 	job.KindUnstored:    "The outcome could not be stored: look at the target whether the request has arrived before you repeat it.",
 	job.KindInternal:    "A defect of the service ended the attempt: tell its operator the job's number.",
-	job.KindExpired:     "The job could not start within expires_in after its due time: a limit or an outage held it back. Give a longer expires_in, or create the job anew.",
+	job.KindExpired:     "The job could not start within expires_in after its due time: a limit or an outage delayed it. Give a longer expires_in, or create the job anew.",
 	job.KindPoisoned:    "The attempt can't be made at all: tell the operator the job's number.",
 	job.KindAnswer:      "The target itself reported a failure: its response in the logs says why.",
 	job.KindAbandoned:   "The target accepted the work but did not report its outcome in time.",

@@ -97,7 +97,7 @@ func (j *Job) pending(e *Explanation, w Words) {
 		e.Because += sentences(j.Blocks, j.Number, w)
 		e.Then = []Action{Wait}
 	case !j.Due.IsZero() && j.Due.Before(w.Now):
-		e.Because += " Nothing holds it back: it starts as soon as the service has room for it."
+		e.Because += " No limit applies: it starts as soon as the service has a free slot."
 		e.Then = []Action{Wait}
 	default:
 		e.Then = []Action{Wait, Edit}

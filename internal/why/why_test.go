@@ -35,11 +35,11 @@ func TestReadJob_IsExplained(t *testing.T) {
 		because, remedy               string
 		then                          Action
 	}{
-		{"available", "", "", "", "Job 17 is available: it is due since 11:59:48. Nothing holds it back: it starts as soon as the service has room for it.", "", Wait},
+		{"available", "", "", "", "Job 17 is available: it is due since 11:59:48. No limit applies: it starts as soon as the service has a free slot.", "", Wait},
 		{"available", "", `"stripe"`, `{"key":"stripe","parallel":5,"in_flight":5,"waiting":9,"first":{"job_id":17}}`,
-			"Job 17 is available: it is due since 11:59:48. It waits for limit stripe: 5 of 5 under way, 9 jobs wait, this job is first in line.", "", Wait},
+			"Job 17 is available: it is due since 11:59:48. It waits for limit stripe: 5 of 5 under way, 9 jobs wait, this job is the first that waits.", "", Wait},
 		{"available", "", `"a","job:4"`, `{"key":"a","paused":true,"rate":{"calls":2,"per":60},"next_at":"2031-05-06T12:00:30Z","first":{"job_id":3}}`,
-			"Job 17 is available: it is due since 11:59:48. It waits for limit a: it is paused, 2 calls in 1m, the next start is at 12:00:30, job 3 is first in line. It waits until job 4 is final.", "", Wait},
+			"Job 17 is available: it is due since 11:59:48. It waits for limit a: it is paused, 2 calls in 1m, the next start is at 12:00:30, job 3 is the first that waits. It waits until job 4 is final.", "", Wait},
 		{"available", "", `"gone"`, "", "Job 17 is available: it is due since 11:59:48. It waits for limit gone.", "", Wait},
 		{"executing", under, "", "", "Job 17 is executing: an attempt is under way since 11:59:49.", "", Wait},
 		{"retryable", failed, "", "", "Job 17 is retryable: 1 attempt failed, and the next one is due at 12:00:09. The last one failed: timeout (no response within 30 s).", remedies[job.KindTimeout], Wait},

@@ -127,7 +127,7 @@ type Run struct {
 	Failure   uuid.UUID
 	// Invoker is the run that waits for this one's end: see [Invoker]; nil for none.
 	Invoker rawjson.Value
-	// Untold: the invoker has not been told of the end.
+	// Untold: the invoker does not know of the end yet.
 	Untold bool
 	// Archived: a client has dealt with the failure.
 	Archived bool

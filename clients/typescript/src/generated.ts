@@ -873,7 +873,7 @@ export interface SkippedPayload {
   /**
    * `overlap`: the run before was under way. `down`: a run could not start
    * in time. `expired`: the run before was discarded as expired. `limit`: a
-   * limit held a run back. `next`: the run before asked with `$next` for a
+   * limit delayed a run. `next`: the run before asked with `$next` for a
    * later time.
    */
   reason: "overlap" | "down" | "expired" | "limit" | "next";
@@ -1152,7 +1152,7 @@ export interface RehearsedSchedule {
   })[];
   /** Skipped points that passed while a run was under way. */
   overlaps: number;
-  /** Attempts that limits hold back, and for how long at most. */
+  /** Attempts that limits delay, and for how long at most. */
   limited: {
     count: number;
     longest_ms: number;
@@ -1567,7 +1567,7 @@ export interface JobDetailsAnswer {
     /** When the next attempt is due; null when the job is executing, final or waits for other jobs. */
     next_attempt_at: Instant | null;
     /**
-     * What holds the job back at this moment: the keys of limits, and `job:ID` for
+     * What the job waits for at this moment: the keys of limits, and `job:ID` for
      * the first hundred of the jobs that it is to start `after`.
      */
     waiting_for: string[];
@@ -2388,7 +2388,7 @@ export interface RunList {
 export interface NewLimit {
   /** How many attempts may start in any window of a length; null for no rate. */
   rate?: {
-    /** How many attempts. To hold everything back, set `paused`. */
+    /** How many attempts. To permit none, set `paused`. */
     calls: number;
     /** The window's length, from a millisecond to 31 days. */
     per: Duration;
@@ -2401,7 +2401,7 @@ export interface NewLimit {
    * is final. A limit with a key that begins with `host:` can't be ordered.
    */
   ordered?: boolean | null;
-  /** Holds everything back until it is lifted. */
+  /** While true, no attempt that needs the limit starts. */
   paused?: boolean | null;
 }
 
@@ -2420,7 +2420,7 @@ export interface Limit {
   parallel: number | null;
   /** Whether attempts start in the order of their jobs' due times, then of their creation. */
   ordered: boolean;
-  /** Whether everything is held back. */
+  /** Whether no attempt that needs the limit may start. */
   paused: boolean;
 }
 
@@ -2447,7 +2447,7 @@ export interface LimitUseAnswer {
     first: {
       /** The job. */
       job_id: number;
-      /** What holds it back at this moment; empty if it is not due. */
+      /** What it waits for at this moment; empty if it is not due. */
       waiting_for: string[];
     } | null;
   });

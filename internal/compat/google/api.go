@@ -122,7 +122,7 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, _ int, f *fault.Error
 // more as base64.
 const maxMessage = 2 << 20
 
-// Refuse responds to a request for which there is no room.
+// Refuse responds to a request that the limits of the server refuse.
 func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := &fault.Error{Code: fault.Internal, Message: "the request was refused"}
 	_ = errors.As(err, &f)

@@ -14,10 +14,10 @@ import (
 type LimitRow struct {
 	store.Limit
 	Account int64
-	// Deleted: the row remains until nothing waits in its line.
+	// Deleted: the row remains until nothing waits for it.
 	Deleted bool
 	Starts  limit.Starts
-	WakeAt  time.Time // when its line is to be planned; zero for not at all
+	WakeAt  time.Time // when it is to be planned; zero for not at all
 }
 
 // State returns the state of the limit with a number of attempts in flight.
@@ -25,7 +25,7 @@ func (l *LimitRow) State(inFlight int) *limit.State {
 	return &limit.State{Limit: l.Limit.Limit, Starts: l.Starts, InFlight: inFlight}
 }
 
-// Limits is the table of limits, which the stores' own code for their lines reads too.
+// Limits is the table of limits, which the stores' own code for waiting items reads too.
 var Limits = Table[LimitRow]{
 	Name: "limits", Key: []string{"account", "key"},
 	Columns: []Column[LimitRow]{

@@ -9,8 +9,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// LimitsWaiting implements store.Limits. It finds the first item of each line, and
-// counts those of the lines that it returns.
+// LimitsWaiting implements store.Limits. It finds the first item of each limit, and
+// counts those of the limits that it returns.
 func (s *Store) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) (found []store.LimitLine, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		return t.query(`SELECT f.key, f.paused, f.due, (SELECT count(*) FROM (SELECT 1 FROM limit_items i

@@ -924,7 +924,7 @@ class RehearsedScheduleClockItem(TypedDict):
 
 
 class RehearsedScheduleLimited(TypedDict):
-    """Attempts that limits hold back, and for how long at most."""
+    """Attempts that limits delay, and for how long at most."""
 
     count: int
     longest_ms: int
@@ -959,7 +959,7 @@ class RehearsedSchedule(TypedDict):
     clock: List[RehearsedScheduleClockItem]
     # Skipped points that passed while a run was under way.
     overlaps: int
-    # Attempts that limits hold back, and for how long at most.
+    # Attempts that limits delay, and for how long at most.
     limited: RehearsedScheduleLimited
     # When the schedule ends, and why; null if it goes on.
     ends: Optional[RehearsedScheduleEnds]
@@ -1410,7 +1410,7 @@ class JobDetailsAnswerData(TypedDict):
     attempts: List[AttemptSummary]
     # When the next attempt is due; null when the job is executing, final or waits for other jobs.
     next_attempt_at: Optional[Instant]
-    # What holds the job back at this moment: the keys of limits, and `job:ID` for
+    # What the job waits for at this moment: the keys of limits, and `job:ID` for
     # the first hundred of the jobs that it is to start `after`.
     waiting_for: List[str]
     # The `job_id` of the job that this one repeats.
@@ -2204,7 +2204,7 @@ class RunList(TypedDict):
 
 
 class NewLimitRate(TypedDict):
-    # How many attempts. To hold everything back, set `paused`.
+    # How many attempts. To permit none, set `paused`.
     calls: int
     # The window's length, from a millisecond to 31 days.
     per: Duration
@@ -2221,7 +2221,7 @@ class NewLimit(TypedDict, total=False):
     # creation. A job that waits for a retry keeps its place of `parallel` until it
     # is final. A limit with a key that begins with `host:` can't be ordered.
     ordered: Optional[bool]
-    # Holds everything back until it is lifted.
+    # While true, no attempt that needs the limit starts.
     paused: Optional[bool]
 
 
@@ -2243,7 +2243,7 @@ class Limit(TypedDict):
     parallel: Optional[int]
     # Whether attempts start in the order of their jobs' due times, then of their creation.
     ordered: bool
-    # Whether everything is held back.
+    # Whether no attempt that needs the limit may start.
     paused: bool
 
 
@@ -2269,7 +2269,7 @@ class LimitUseAnswerDataRate(TypedDict):
 class LimitUseAnswerDataFirst(TypedDict):
     # The job.
     job_id: int
-    # What holds it back at this moment; empty if it is not due.
+    # What it waits for at this moment; empty if it is not due.
     waiting_for: List[str]
 
 
@@ -2282,7 +2282,7 @@ class LimitUseAnswerData(TypedDict):
     parallel: Optional[int]
     # Whether attempts start in the order of their jobs' due times, then of their creation.
     ordered: bool
-    # Whether everything is held back.
+    # Whether no attempt that needs the limit may start.
     paused: bool
     # How many due jobs wait in its line, up to 100,000.
     waiting: int
