@@ -187,12 +187,18 @@ func (r *Relay) relay(ctx context.Context) {
 	r.Log.Info("relaying rows of the outbox", "dialect", r.source.name)
 	poll := minPoll
 	next := &turn{}
-	for ctx.Err() == nil && r.leads() {
+	var arriving arrivals
+	for {
+		r.pause(ctx, arriving.pause(time.Now()))
+		if ctx.Err() != nil || !r.leads() {
+			break
+		}
 		next.note, next.want = uuid.NewString(), r.want
 		batch, ok := r.turn(ctx, next)
 		if !ok {
 			return
 		}
+		arriving.took(time.Now(), len(batch))
 		if len(batch) == 0 {
 			next = &turn{}
 			r.await(ctx, poll)
