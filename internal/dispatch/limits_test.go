@@ -114,7 +114,7 @@ func TestLimits_KeysAreTakenTogether(t *testing.T) {
 			}
 			b.queue.addLimited(keys, ref(i+1, 1, 1, now.Add(time.Duration(i))))
 		}
-		sleep(t.Context(), 700*time.Millisecond)
+		sleep(t.Context(), 1500*time.Millisecond) // those that need both take two seconds
 		alone := 0
 		for _, f := range b.firings() {
 			if f.ref.Number > 20 {
