@@ -237,7 +237,7 @@ func (d *Dispatcher) step(attempts context.Context) time.Duration {
 	d.fire(attempts, now)
 	d.peek(now)
 	d.claim()
-	d.inbox.setWaits(d.waits())
+	d.inbox.setUrgent(d.waits())
 	return d.untilNext(d.Queue.Now())
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// later is how long news that nothing waits for may lie before the loop takes it in: to
+// later is how long news that nothing waits for may stay in the inbox: to
 // wake the loop for each was a twentieth of the CPU at a steady load.
 const later = 50 * time.Millisecond
 
@@ -15,9 +15,9 @@ const later = 50 * time.Millisecond
 type inbox struct {
 	mu      sync.Mutex
 	news    news
-	waits   bool // something waits for a slot or for bytes: all news wakes the loop
-	untold  bool // there is news that has not woken the loop
-	reminds bool // a timer runs that will
+	urgent  bool // something waits for a slot or for bytes: all news wakes the loop
+	pending bool // there is news that has not woken the loop
+	timed   bool // a timer runs that will wake it
 	wake    chan struct{}
 }
 
@@ -43,38 +43,38 @@ func (b *inbox) post(add func(*news)) {
 	b.poke()
 }
 
-// postLater is post for news that has time: it wakes the loop at once only if
+// postLater is post for news that is not urgent: it wakes the loop at once only if
 // something waits, else after a while, if nothing else has. add must not block.
 func (b *inbox) postLater(add func(*news)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	add(&b.news)
-	b.untold = true
+	b.pending = true
 	switch {
-	case b.waits:
+	case b.urgent:
 		b.poke()
-	case !b.reminds:
-		b.reminds = true
-		time.AfterFunc(later, b.remind)
+	case !b.timed:
+		b.timed = true
+		time.AfterFunc(later, b.wakeLate)
 	}
 }
 
-// remind wakes the loop if there is news that it has not taken in.
-func (b *inbox) remind() {
+// wakeLate wakes the loop if there is news that it has not taken in.
+func (b *inbox) wakeLate() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.reminds = false
-	if b.untold {
+	b.timed = false
+	if b.pending {
 		b.poke()
 	}
 }
 
-// setWaits sets whether something waits for a slot or for bytes. If so, and there is
+// setUrgent sets whether something waits for a slot or for bytes. If so, and there is
 // news, it wakes the loop.
-func (b *inbox) setWaits(waits bool) {
+func (b *inbox) setUrgent(urgent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.waits = waits; waits && b.untold {
+	if b.urgent = urgent; urgent && b.pending {
 		b.poke()
 	}
 }
@@ -84,7 +84,7 @@ func (b *inbox) take() news {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := b.news
-	b.news, b.untold = news{}, false
+	b.news, b.pending = news{}, false
 	return n
 }
 

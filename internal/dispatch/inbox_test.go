@@ -25,10 +25,10 @@ func TestInbox_NewsThatHasTimeWakesTheLoopLater(t *testing.T) {
 		"pressing":                        {func(b *inbox) { b.post(none) }, [2]bool{true, false}},
 		"with time":                       {func(b *inbox) { b.postLater(none) }, [2]bool{false, true}},
 		"with time, taken meanwhile":      {func(b *inbox) { b.postLater(none); b.take() }, [2]bool{false, false}},
-		"with time, as something waits":   {func(b *inbox) { b.setWaits(true); b.postLater(none) }, [2]bool{true, false}},
-		"with time, then something waits": {func(b *inbox) { b.postLater(none); b.setWaits(true) }, [2]bool{true, true}},
-		"something waits, no news":        {func(b *inbox) { b.setWaits(true) }, [2]bool{false, false}},
-		"nothing waits any more": {func(b *inbox) { b.setWaits(true); b.setWaits(false); b.postLater(none) },
+		"with time, as something waits":   {func(b *inbox) { b.setUrgent(true); b.postLater(none) }, [2]bool{true, false}},
+		"with time, then something waits": {func(b *inbox) { b.postLater(none); b.setUrgent(true) }, [2]bool{true, true}},
+		"something waits, no news":        {func(b *inbox) { b.setUrgent(true) }, [2]bool{false, false}},
+		"nothing waits any more": {func(b *inbox) { b.setUrgent(true); b.setUrgent(false); b.postLater(none) },
 			[2]bool{false, true}},
 		"with time, after it was told": {func(b *inbox) {
 			b.postLater(none)

@@ -66,8 +66,8 @@ func (s *Service) tellInvoker(ctx context.Context, owner job.Owner, run *workflo
 		}
 	}
 	return s.changeRun(ctx, owner, run.ID, func(r *workflow.Run, _ time.Time) (bool, error) {
-		changed := r.Untold
-		r.Untold = false
+		changed := r.Unreported
+		r.Unreported = false
 		return changed, nil
 	})
 }
@@ -109,8 +109,8 @@ func invokeResult(wait *workflow.Step, run *workflow.Run, body []byte, failed bo
 	return f.Object()
 }
 
-// untoldPage is how many ends are read at once.
-const untoldPage = 100
+// unreportedPage is how many ends are read at once.
+const unreportedPage = 100
 
 // TellInvokers notifies runs of the ends of those that they have invoked, as far as that was
 // not done at once. It returns the error of one that could not be notified; the others are
@@ -119,7 +119,7 @@ const untoldPage = 100
 func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context, int64) (job.Owner, error)) (err error) {
 	account, id, full := int64(0), "", int64(0)
 	for ctx.Err() == nil {
-		page, failed := s.Store.RunsUntold(ctx, account, id, untoldPage)
+		page, failed := s.Store.RunsUnreported(ctx, account, id, unreportedPage)
 		if failed != nil {
 			return errors.Join(err, failed)
 		}
@@ -145,7 +145,7 @@ func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context
 				full = account
 			}
 		}
-		if len(page) < untoldPage {
+		if len(page) < unreportedPage {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Service) TellInvokers(ctx context.Context, ownerOf func(context.Context
 // told reports to the invoker of a run that was ended by this call. What fails is done by
 // TellInvokers.
 func (s *Service) told(ctx context.Context, owner job.Owner, run *workflow.Run) {
-	if run != nil && run.Untold {
+	if run != nil && run.Unreported {
 		_ = s.tellInvoker(ctx, owner, run)
 	}
 }

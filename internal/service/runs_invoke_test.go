@@ -12,13 +12,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/workflow"
 )
 
-// untoldStore has runs that have ended and whose invokers don't know it.
-type untoldStore struct {
+// unreportedStore has runs that have ended and whose invokers don't know it.
+type unreportedStore struct {
 	store.Store
 	runs []*workflow.Run
 }
 
-func (s *untoldStore) RunsUntold(_ context.Context, account int64, id string, _ int) (page []*workflow.Run, err error) {
+func (s *unreportedStore) RunsUnreported(_ context.Context, account int64, id string, _ int) (page []*workflow.Run, err error) {
 	for _, r := range s.runs {
 		if r.Account > account || r.Account == account && r.ID > id {
 			page = append(page, r)
@@ -30,7 +30,7 @@ func (s *untoldStore) RunsUntold(_ context.Context, account int64, id string, _ 
 // TestTellInvokers_AFullAccountDelaysNoOthers: what each of its runs would be refused for is
 // found out once, and one that fails alone hides no others.
 func TestTellInvokers_AFullAccountDelaysNoOthers(t *testing.T) {
-	s := &untoldStore{runs: []*workflow.Run{{Account: 1, ID: "a"}, {Account: 1, ID: "b"}, {Account: 2, ID: "a"}, {Account: 2, ID: "b"},
+	s := &unreportedStore{runs: []*workflow.Run{{Account: 1, ID: "a"}, {Account: 1, ID: "b"}, {Account: 2, ID: "a"}, {Account: 2, ID: "b"},
 		{Account: 3, ID: "a"}}}
 	m := New(Config{Store: s, Metrics: metrics.New("test")})
 	defer m.Close()

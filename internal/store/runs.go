@@ -152,9 +152,9 @@ type Runs interface {
 	// RunHooks returns up to limit records of an account's steps that have made a webhook
 	// whose calls are an event, latest first, without their bodies.
 	RunHooks(ctx context.Context, account int64, event string, limit int) ([]*workflow.Step, error)
-	// RunsUntold returns up to limit runs of all accounts behind an account's run, in that
+	// RunsUnreported returns up to limit runs of all accounts behind an account's run, in that
 	// order, of whose ends the runs don't know that wait for them; without results.
-	RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error)
+	RunsUnreported(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error)
 	// RunPrune deletes up to limit runs that ended before a time, and returns how many it
 	// deleted. It deletes up to a thousand steps of each at once.
 	RunPrune(ctx context.Context, before time.Time, limit int) (removed int, more bool, err error)

@@ -185,7 +185,7 @@ func Cancel(r *Run, now time.Time) bool {
 }
 
 func (r *Run) end(s State, now time.Time) {
-	r.State, r.EndedAt, r.Untold = s, now, r.Invoker != nil
+	r.State, r.EndedAt, r.Unreported = s, now, r.Invoker != nil
 }
 
 // TimesOut reports whether a message that is about to be sent is the end of a wait.

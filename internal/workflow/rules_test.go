@@ -125,7 +125,7 @@ func TestAppend_RefusesWhatIsTooMuch(t *testing.T) {
 func TestFinishAndCancel(t *testing.T) {
 	now := time.Unix(1, 0)
 	r := &Run{State: Started, Invoker: []byte("{}")}
-	if changed, err := Finish(r, []byte("1"), now); !changed || err != nil || r.State != Succeeded || !r.Untold || !r.EndedAt.Equal(now) {
+	if changed, err := Finish(r, []byte("1"), now); !changed || err != nil || r.State != Succeeded || !r.Unreported || !r.EndedAt.Equal(now) {
 		t.Errorf("Finish: %v %v %+v", changed, err, r)
 	}
 	if changed, err := Finish(r, nil, now); changed || err != nil {

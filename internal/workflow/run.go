@@ -127,8 +127,8 @@ type Run struct {
 	Failure   uuid.UUID
 	// Invoker is the run that waits for this one's end: see [Invoker]; nil for none.
 	Invoker rawjson.Value
-	// Untold: the invoker does not know of the end yet.
-	Untold bool
+	// Unreported: the invoker does not know of the end yet.
+	Unreported bool
 	// Archived: a client has dealt with the failure.
 	Archived bool
 	// Origin is the failed run that this one resumes or restarts; "" for none.

@@ -182,7 +182,7 @@ var methods = map[string]bool{
 	"RunUnfinished":      true,
 	"RunWaiting":         true,
 	"RunsEnded":          true,
-	"RunsUntold":         true,
+	"RunsUnreported":     true,
 	"ScheduleChange":     true,
 	"ScheduleGet":        true,
 	"ScheduleHolding":    true,
@@ -1375,10 +1375,10 @@ func (s *Store) RunsEnded(ctx context.Context, a job.Owner, b uuid.UUID, c int) 
 	})
 }
 
-// RunsUntold implements store.Store.
-func (s *Store) RunsUntold(ctx context.Context, a int64, b string, c int) ([]*workflow.Run, error) {
-	return get(ctx, s, "RunsUntold", func() ([]*workflow.Run, error) {
-		return s.Store.RunsUntold(ctx, a, b, c)
+// RunsUnreported implements store.Store.
+func (s *Store) RunsUnreported(ctx context.Context, a int64, b string, c int) ([]*workflow.Run, error) {
+	return get(ctx, s, "RunsUnreported", func() ([]*workflow.Run, error) {
+		return s.Store.RunsUnreported(ctx, a, b, c)
 	})
 }
 

@@ -23,12 +23,12 @@ const (
 	dutyOverdue                // completions, soon overdue
 	dutyOperations             // running operations
 	dutyListeners              // listeners and requests for them
-	dutyWakes                  // lines of limits to be planned
-	dutyExpiry                 // held items that expire
+	dutyWakes                  // limits to be planned
+	dutyExpiry                 // limited items that expire
 	dutyEnds                   // ends of awaited jobs
 	dutyCancels                // cancels for nodes, also for those that are gone
 	dutySilent                 // nodes that have sent no heartbeat for long
-	dutyUntold                 // ends of workflow runs that others wait for
+	dutyUnreported             // ends of workflow runs that others wait for
 	duties
 )
 
@@ -49,7 +49,7 @@ var dutyRows = [duties]string{
 	dutyExpiry:     `limit_items WHERE expires IS NOT NULL`,
 	dutyEnds:       `job_ends`,
 	dutyCancels:    `cancels`,
-	dutyUntold:     `workflow_runs WHERE untold = 1`,
+	dutyUnreported: `workflow_runs WHERE untold = 1`,
 	dutySilent:     `nodes WHERE beat_at < ` + serverNow + ` - ` + strconv.FormatInt(silentFor.Microseconds(), 10),
 }
 
@@ -106,10 +106,10 @@ func (s *Store) WaitTurn(ctx context.Context, after int64) (account int64, err e
 	return s.Records.WaitTurn(ctx, after)
 }
 
-// RunsUntold implements store.Runs.
-func (s *Store) RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
-	if s.free(ctx, dutyUntold) {
+// RunsUnreported implements store.Runs.
+func (s *Store) RunsUnreported(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
+	if s.free(ctx, dutyUnreported) {
 		return nil, nil
 	}
-	return s.Records.RunsUntold(ctx, account, id, limit)
+	return s.Records.RunsUnreported(ctx, account, id, limit)
 }

@@ -44,10 +44,10 @@ var dutyCases = [duties]struct {
 			return account != 0, err
 		}},
 	dutyCancels: {`INSERT INTO cancels (node, number) SELECT max(number), 1 FROM nodes`, nil},
-	dutyUntold: {`INSERT INTO workflow_runs (account, id, url, state, created_at, ended_at, template, flow_control, caller_ip, lazy, step_rows, step_bytes,
+	dutyUnreported: {`INSERT INTO workflow_runs (account, id, url, state, created_at, ended_at, template, flow_control, caller_ip, lazy, step_rows, step_bytes,
 				floor, open, waits, error, untold, archived, origin)
 			VALUES (1, 'wfr_a', '', 3, 1, 1, '{}', '', '', 0, 0, 0, 0, 0, 0, '', 1, 0, '')`,
-		func(ctx context.Context, s *Store) (bool, error) { return some(s.RunsUntold(ctx, 0, "", 1)) }},
+		func(ctx context.Context, s *Store) (bool, error) { return some(s.RunsUnreported(ctx, 0, "", 1)) }},
 	dutySilent: {`INSERT INTO nodes (started_at, beat_at) VALUES (1, 1)`, nil},
 }
 

@@ -48,7 +48,7 @@ var runs = Table[workflow.Run]{
 		{"failed_job", func(r *workflow.Run) any { return &orNone{&r.FailedJob} }},
 		{"failure", func(r *workflow.Run) any { return &orNone{&r.Failure} }},
 		{"invoker", func(r *workflow.Run) any { return &r.Invoker }},
-		{"untold", func(r *workflow.Run) any { return &flag{to: &r.Untold} }},
+		{"untold", func(r *workflow.Run) any { return &flag{to: &r.Unreported} }},
 		{"archived", func(r *workflow.Run) any { return &flag{to: &r.Archived} }},
 		{"origin", func(r *workflow.Run) any { return &r.Origin }},
 	},
@@ -201,7 +201,7 @@ func StoreRuns(account int64, c *store.RunChanges) []Query {
 				waits = $9, wakes_at = $10, result = $11, untold = $12, archived = $13, failure = $14 WHERE account = $1 AND id = $2`,
 			Args: []any{
 				account, r.ID, int64(r.State), r.EndedAt, r.Rows, r.Bytes, r.Floor, r.Open, r.Waits, r.WakesAt,
-				r.Result, asNumber(r.Untold), asNumber(r.Archived), orNull16(r.Failure),
+				r.Result, asNumber(r.Unreported), asNumber(r.Archived), orNull16(r.Failure),
 			},
 		})
 	}
@@ -375,8 +375,8 @@ func (r *Records) RunHooks(ctx context.Context, account int64, event string, lim
 		account, event, int64(workflow.Result), limit)
 }
 
-// RunsUntold implements store.Runs.
-func (r *Records) RunsUntold(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
+// RunsUnreported implements store.Runs.
+func (r *Records) RunsUnreported(ctx context.Context, account int64, id string, limit int) ([]*workflow.Run, error) {
 	return read(ctx, r, Queue, listedRuns, `WHERE untold = 1 AND (account, id) > ($1, $2) ORDER BY account, id LIMIT $3`, account, id,
 		limit)
 }

@@ -418,7 +418,7 @@ func runsTell(w *world) {
 		for _, id := range []string{"wfr_b", "wfr_a"} {
 			w.startRun(owner, id)
 			r := w.run(owner, id)
-			r.Untold = true
+			r.Unreported = true
 			_, err := w.s.RunApply(w.ctx, &store.RunWrite{Account: owner.Number, Runs: []string{id}, Accept: accepted,
 				Decide: func(*store.RunSnapshot) (*store.RunChanges, error) {
 					return &store.RunChanges{Changed: []*workflow.Run{r}}, nil
@@ -429,8 +429,8 @@ func runsTell(w *world) {
 	got := ""
 	account, id := int64(0), ""
 	for {
-		page, err := w.s.RunsUntold(w.ctx, account, id, 3)
-		w.ok("RunsUntold", err)
+		page, err := w.s.RunsUnreported(w.ctx, account, id, 3)
+		w.ok("RunsUnreported", err)
 		if len(page) == 0 {
 			break
 		}
@@ -441,7 +441,7 @@ func runsTell(w *world) {
 	}
 	first, second := min(w.owner.Number, w.other.Number), max(w.owner.Number, w.other.Number)
 	if want := fmt.Sprint(first, "wfr_a ", first, "wfr_b ", second, "wfr_a ", second, "wfr_b "); got != want {
-		w.Errorf("RunsUntold: %q, want %q", got, want)
+		w.Errorf("RunsUnreported: %q, want %q", got, want)
 	}
 }
 
