@@ -110,9 +110,26 @@ func (c *Client) Try(method, path string, body any, opts ...RequestOption) (*Ans
 }
 
 // Probe sends a request and leaves it to the caller what to make of the response:
-// fault says what is wrong with it, err that there was none.
+// fault says what is wrong with it, err that there was none. A refusal because the
+// database server does not respond is not returned at once: see [Client.deferred].
 func (c *Client) Probe(method, path string, body any, opts ...RequestOption) (a *Answer, fault, err error) {
 	payload, mediaType := encode(body)
+	Within(30*time.Second, func() bool {
+		a, fault, err = c.send(method, path, payload, mediaType, opts)
+		return err != nil || !c.deferred(a)
+	})
+	return a, fault, err
+}
+
+// deferred reports whether a call was refused without effect because PostgreSQL did not
+// respond, as happens where the server gets no processor for a second or two. Clients
+// have to call again then.
+func (c *Client) deferred(a *Answer) bool {
+	return a.Status == http.StatusServiceUnavailable && strings.HasPrefix(c.Service.DatabaseURL, "postgres") &&
+		strings.Contains(a.JSON.Get("detail").Str(), "the store can't be reached right now; nothing was changed")
+}
+
+func (c *Client) send(method, path string, payload []byte, mediaType string, opts []RequestOption) (a *Answer, fault, err error) {
 	req, err := http.NewRequest(method, c.Service.URL()+path, bytes.NewReader(payload))
 	if err != nil {
 		return nil, nil, err
