@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -205,8 +206,8 @@ func TestMark_FollowsWrites(t *testing.T) {
 		return string(b)
 	}
 	first := mark()
-	if want := "running                    1\n"; first != want {
-		t.Errorf("the first mark is %q, want %q", first, want)
+	if !regexp.MustCompile(`^running {19,20}\d{1,2}\n$`).MatchString(first) { // more than 1 if it took long to open
+		t.Errorf("the first mark is %q", first)
 	}
 	addOwner(t, s)
 	for deadline := time.Now().Add(pace.Guard(20 * time.Second)); mark() == first; time.Sleep(20 * time.Millisecond) {
