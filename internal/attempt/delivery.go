@@ -33,6 +33,9 @@ func (a *deliveryAttempt) Claim() store.Claim {
 	return store.Claim{QueueKey: a.item.QueueKey, Attempt: a.item.Attempt + 1, StartAt: a.begin}
 }
 
+// TooLate implements dispatch.Attempt. Deliveries don't expire.
+func (a *deliveryAttempt) TooLate(time.Time) bool { return false }
+
 // Size implements dispatch.Attempt.
 func (a *deliveryAttempt) Size() int64 { return int64(a.item.Delivery.Size()) }
 

@@ -50,7 +50,8 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 // mayLeave reports whether the request of a fired item may be sent now. After a
 // standstill of the process it waits until the store has confirmed the claim. If the
 // schedule of a run has changed since, nothing is sent, and the end of the attempt decides
-// what becomes of the run.
+// what becomes of the run. Nor is an attempt sent that has expired in the standstill: it is
+// due again, and found to have expired. One that waits for its target has started in time.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 	if d.delayed(e) {
 		// Without an answer it is sent: a store that is away takes no changes.
@@ -58,10 +59,15 @@ func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 		d.questions.ask(limited, d, e)
 		cancel()
 	}
+	stoodStill := false
 	for !d.items.proven(e) { // a busy machine stands still again while the store answers
+		stoodStill = true
 		if !d.questions.ask(ctx, d, e) {
 			return false
 		}
+	}
+	if stoodStill && !e.sent.Load() && e.attempt.TooLate(d.Queue.Now()) {
+		return false
 	}
 	// What comes before its first request, such as a read of the store, may have taken so
 	// long that another node makes the attempt.

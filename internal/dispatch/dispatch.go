@@ -23,6 +23,8 @@ type Attempt interface {
 	// over, with about how many bytes stay in memory until the outcome is stored. The
 	// item is claimed by node.
 	Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64))
+	// TooLate reports whether the attempt may not start any more at a time.
+	TooLate(at time.Time) bool
 	// Size returns about how many bytes the attempt holds, not counting what
 	// Claim returns.
 	Size() int64

@@ -305,9 +305,10 @@ type bench struct {
 	withheld []error
 	most     int
 	// work is what an attempt does; by default nothing.
-	work func(ctx context.Context, ref store.QueueKey)
-	dial time.Duration // how long it takes until the request could be sent
-	stop func()
+	work  func(ctx context.Context, ref store.QueueKey)
+	dial  time.Duration // how long it takes until the request could be sent
+	lasts time.Duration // how long after its due time an attempt may start; 0 for no bound
+	stop  func()
 }
 
 type fakeAttempt struct {
@@ -358,6 +359,13 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, leave f
 }
 
 func (a *fakeAttempt) Size() int64 { return 0 }
+
+func (a *fakeAttempt) TooLate(at time.Time) bool {
+	b := a.bench
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lasts > 0 && at.After(a.item.Due.Add(b.lasts))
+}
 
 // start runs a dispatcher inside a synctest bubble until the test ends.
 func start(t *testing.T, concurrency int, work func(context.Context, store.QueueKey), options ...func(*Dispatcher)) *bench {

@@ -160,6 +160,42 @@ func TestDelay_AChangeOfTheScheduleHolds(t *testing.T) {
 	}
 }
 
+// An attempt that expires while the process stands still is not sent. One that only waits
+// for its target has started in time.
+func TestStandstill_ExpiredAttemptsAreNotSent(t *testing.T) {
+	for name, x := range map[string]struct {
+		still time.Duration
+		sent  int
+	}{
+		"expired meanwhile": {still: 800 * time.Millisecond},
+		"soon enough":       {still: 200 * time.Millisecond, sent: 1},
+		"never stood still": {sent: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, 10, nil)
+				const dial, lasts = 300 * time.Millisecond, 500 * time.Millisecond
+				b.dials(dial)
+				if x.still == 0 {
+					b.dials(2 * lasts)
+				}
+				b.mu.Lock()
+				b.lasts = lasts
+				b.mu.Unlock()
+				b.queue.add(ref(1, 1, 1, b.queue.Now()))
+				sleep(t.Context(), 50*time.Millisecond)
+				if x.still > 0 {
+					b.queue.standStill(x.still)
+				}
+				sleep(t.Context(), 2*time.Second)
+				if fired := b.firings(); len(fired) != x.sent || len(b.reasons()) != 1-x.sent {
+					t.Errorf("fired %+v, withheld %v, want %d sent", fired, b.reasons(), x.sent)
+				}
+			})
+		})
+	}
+}
+
 // A request that can't be confirmed is not sent.
 func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

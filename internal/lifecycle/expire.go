@@ -76,6 +76,9 @@ func (a *Attempt) checkDeadline(start time.Time) {
 	}
 }
 
+// TooLate reports whether the attempt may not start any more at a time.
+func (a *Attempt) TooLate(start time.Time) bool { return a.deadline.passed(start) }
+
 // StartsAt sets when the attempt really starts, which is later than announced if
 // it waited for a slot. It may have expired by then.
 func (a *Attempt) StartsAt(start time.Time) {
