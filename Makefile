@@ -35,7 +35,7 @@ chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other 
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only
 	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \
-		$(GO) test ./test/sim -run TestSimulation_KeepsAllPromises -count=1 -v -timeout 24h
+		PUNCTUAL_SIM_WORKFLOWS=$(WORKFLOWS) $(GO) test ./test/sim -run TestSimulation_KeepsAllPromises -count=1 -v -timeout 24h
 
 soak: ## run both stores under load and faults for MINUTES=60, or SECONDS=n, and look for what grows; DIR gets the plots
 	PUNCTUAL_SOAK_SECONDS=$(if $(filter command,$(origin SECONDS)),$(SECONDS),$$(($(MINUTES) * 60))) PUNCTUAL_SOAK_REPORT=$(or $(DIR),$(CURDIR)/soak) \

@@ -41,6 +41,7 @@
 //   - PUNCTUAL_SIM_FIRST: the first seed; 1 unless set.
 //   - PUNCTUAL_SIM_SEED: run this seed only, and print what happens.
 //   - PUNCTUAL_SIM_KEEP: with a seed, the numbers of the actions to keep.
+//   - PUNCTUAL_SIM_WORKFLOWS: have workflow runs in the plan of each seed.
 //   - PUNCTUAL_SIM_GO_ON: go on after a broken promise.
 //   - PUNCTUAL_SIM_NO_SHRINK: don't look for a smaller plan.
 package sim

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -96,8 +97,9 @@ func (p *plan) runsIn() bool {
 	return false
 }
 
-// withRuns reports whether the plan of a seed has workflow runs.
-func withRuns(seed uint64) bool { return seed%4 == 0 }
+// withRuns reports whether the plan of a seed has workflow runs: that of every fourth, or
+// with PUNCTUAL_SIM_WORKFLOWS each one.
+func withRuns(seed uint64) bool { return seed%4 == 0 || os.Getenv("PUNCTUAL_SIM_WORKFLOWS") != "" }
 
 // runs adds workflow runs, what clients do to them, and standstills of nodes that send
 // their messages.

@@ -199,12 +199,22 @@ func (c *checker) checkBackoff(h *hit) {
 	if h.attempt > 1 && !h.recent {
 		c.breaks(retrying, "%s may use a connection that was kept for long", h.name)
 	}
+	last := map[int]*hit{} // by attempt; what became of one that was made again counts no more
 	for _, o := range c.hits {
-		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && o.attempt == 1 && h.attempt == 2 && o.dropped() {
+		if o != h && o.job == h.job && o.attempt < h.attempt {
+			last[o.attempt] = o
+		}
+	}
+	for attempt := 1; attempt < h.attempt; attempt++ {
+		o := last[attempt]
+		if o == nil || !o.clean {
+			continue
+		}
+		if attempt == 1 && h.attempt == 2 && o.dropped() {
 			c.counts["dropped requests that were sent again"]++
 			continue // at once
 		}
-		if o != h && o.job == h.job && o.clean && o.attempt < h.attempt && h.at.Sub(o.end) < time.Second {
+		if h.at.Sub(o.end) < time.Second {
 			c.breaks(early, "%s was sent %s after attempt %d had failed", h.name, h.at.Sub(o.end), o.attempt)
 		}
 	}

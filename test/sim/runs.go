@@ -174,17 +174,23 @@ func (f *runChecker) cancelled(run runKey) {
 }
 
 // checkCancelled reports jobs that wait though a client was told that their run is
-// cancelled.
+// cancelled. The job that ends a wait stays if the wait has ended before: it sends nothing.
 func (f *runChecker) checkCancelled() {
 	soon := f.w.db.now().Add(time.Second)
 	for number, m := range f.messages {
 		j := f.jobs[number]
 		if m != nil && slices.Contains(f.asked, m.run) && j.state == job.Available && j.item != nil && j.item.node == 0 &&
-			j.item.due.After(soon) {
+			j.item.due.After(soon) && !(m.Kind == workflow.Wait && f.settled(m)) {
 			f.breaks(runSilent, "job %d of %s, %s, waits though its client was told that the run is cancelled", number, m.run.id, m.Text())
 		}
 	}
 	f.asked = nil
+}
+
+// settled reports whether the result of the step that a job is for is stored.
+func (f *runChecker) settled(m *runJob) bool {
+	r := f.runs[m.run]
+	return r != nil && slices.ContainsFunc(r.steps, func(s stepRow) bool { return s.kind == m.Kind && s.number == m.Number && s.settled })
 }
 
 // takes notes that a run has taken an event.

@@ -92,6 +92,18 @@ func TestSimulation_KeepsAllPromises(t *testing.T) {
 	}
 }
 
+// TestSimulation_KeepsWhatItHasFound runs seeds that have shown defects of the service or of
+// the checks, with workflow runs.
+func TestSimulation_KeepsWhatItHasFound(t *testing.T) {
+	t.Setenv("PUNCTUAL_SIM_WORKFLOWS", "1")
+	for _, seed := range []uint64{149, 5097, 5191, 5482} {
+		p := newPlan(seed)
+		if r := simulate(t, p); r.broken != nil {
+			report(t, p, r)
+		}
+	}
+}
+
 // replay runs a plan, or the actions of it that PUNCTUAL_SIM_KEEP names, and prints
 // its story.
 func replay(t *testing.T, p *plan) {

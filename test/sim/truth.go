@@ -343,8 +343,8 @@ func (c *checker) checkEvents() {
 		again := event == "job.started" && (last[number] == "job.started" || last[number] == "job.request") &&
 			(c.lostClaims || c.clockMoved() || c.had(freeze))
 		// The start of an attempt whose node stands still is reported by another node. If
-		// the job is cancelled then, it has no request.
-		unsent := event == "job.finished" && last[number] == "job.started" && c.had(freeze)
+		// the job is cancelled then, or has expired, it has no request.
+		unsent := (event == "job.finished" || event == "job.error") && last[number] == "job.started" && c.had(freeze)
 		if before := last[number]; !again && !unsent && !strings.Contains(followers[before], event) {
 			c.breaks(order, "%s was tried after %q: %s", event, before, h.url)
 		}
