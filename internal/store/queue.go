@@ -231,7 +231,7 @@ type Retention interface {
 type PruneMark struct {
 	At      time.Time // when the last job examined became final
 	Account int64
-	Number  int64     // of the last job or log, or how many jobs were kept that became final at At
+	Number  int64     // of the last job or log
 	ID      uuid.UUID // of the last log
 }
 

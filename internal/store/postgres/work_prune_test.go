@@ -32,8 +32,8 @@ func (o *observed) round(t *testing.T, prune func(after store.PruneMark) (store.
 	return removed, batches, most
 }
 
-// TestPrune_ReadsBoundedBlocks: however many runs of disabled schedules, and accounts
-// without old logs, there are.
+// TestPrune_ReadsBoundedBlocks: however many runs of disabled schedules, also if they
+// became final at the same time, and accounts without old logs, there are.
 func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 	const kept, gone, accounts, bound = 4000, 50, 3000, 25 * pruneBound
 	o := observe(t, pgtest.URL(t))
@@ -51,7 +51,7 @@ func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 	exec(`INSERT INTO schedules (account, id, name, inserted_at, first_due, epoch, args)
 			SELECT 1 + i % 2, md5('s' || i)::uuid, 'name', 0, 0, 0, '{}' FROM generate_series(1, $1::int) i`, kept)
 	exec(`INSERT INTO jobs (account, number, id, state, schedule_id, inserted_at, scheduled_at, due_at, completed_at, args)
-			SELECT 1 + i % 2, i, gen_random_uuid(), 4, CASE WHEN i <= $1::int THEN md5('s' || i)::uuid END, 0, 0, 0, i / 300, '{}' FROM generate_series(1, $1::int + $2::int) i`, kept, gone)
+			SELECT 1 + i % 2, i, gen_random_uuid(), 4, CASE WHEN i <= $1::int THEN md5('s' || i)::uuid END, 0, 0, 0, (i > 100)::int, '{}' FROM generate_series(1, $1::int + $2::int) i`, kept, gone)
 	exec(`INSERT INTO logs (account, id, job, event, inserted_at, payload)
 			SELECT i, CASE WHEN i > $1::int - $2::int THEN $3::uuid ELSE $4::uuid END, i, 2, CASE WHEN i > $1::int - $2::int THEN 0 ELSE $5::bigint END, '{}' FROM generate_series(1, $1::int) i`,
 		accounts, gone, job.IDBound(time.UnixMicro(0)), job.IDBound(o.Now()), o.Now().UnixMicro())

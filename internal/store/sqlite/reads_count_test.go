@@ -46,7 +46,8 @@ func dbStatus(t *testing.T, conn *sqlite.Conn, op int32) int {
 	return int(values[0])
 }
 
-// TestPrune_ReadsBoundedPages: however many runs of disabled schedules there are.
+// TestPrune_ReadsBoundedPages: however many runs of disabled schedules there are, also if
+// they became final at the same time.
 func TestPrune_ReadsBoundedPages(t *testing.T) {
 	const kept, gone, limit, bound = 4000, 50, 200, 25 * 200
 	s := openTest(t)
@@ -59,7 +60,7 @@ func TestPrune_ReadsBoundedPages(t *testing.T) {
 			return err
 		}
 		return x.exec(numbers+`INSERT INTO jobs (id, account, state, schedule_id, inserted_at, scheduled_at, due_at, completed_at, args)
-			SELECT randomblob(16), ?, 4, CASE WHEN i <= ? THEN CAST(printf('%016d', i) AS BLOB) END, 0, 0, 0, i / 300, '{}' FROM n`,
+			SELECT randomblob(16), ?, 4, CASE WHEN i <= ? THEN CAST(printf('%016d', i) AS BLOB) END, 0, 0, 0, i > 100, '{}' FROM n`,
 			kept+gone, owner.Number, kept)
 	})
 	if err != nil {
