@@ -1,5 +1,6 @@
 // Package dashboard serves the pages of punctual: signing in, jobs, schedules, logs
-// and settings. The process that serves the API serves them too.
+// and settings. [New] returns a Server; [Server.Wrap] adds the pages to the handler of
+// the API.
 //
 // The package translates between browsers and the packages below, and has no rules
 // of its own. A handler reads and changes records through package service, for the

@@ -1,6 +1,6 @@
-// Package job defines jobs, schedules, logs and deliveries, the states of a
-// job, how a create request is read, and the dynamic fields that are resolved
-// when a job fires.
+// Package job defines jobs, schedules, logs and deliveries: [Read] reads a create
+// request into a [Draft], and [Render] makes the request of an attempt from a [Spec],
+// with dynamic fields resolved. The states of a job are in states.go.
 //
 // Everything here is pure: no clock, no network, no store. A job changes state
 // by a few transitions (see states.go). Each is a method that checks the current

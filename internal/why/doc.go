@@ -5,5 +5,5 @@
 // The sentences are the same for the command line, the dashboard and agents. What each
 // of them calls an [Action], and how it writes a time, is its own.
 //
-// How records are got, from a service or a store, is the callers'.
+// Callers read the records, from a service or a store.
 package why

@@ -255,7 +255,7 @@ export interface JobRequest {
   max_runs?: number | null;
   /**
    * After how many discarded runs in a row the schedule ends, reason
-   * `failures`. Cancelled runs don't count. Enabling it begins to count anew.
+   * `failures`. Cancelled runs don't count. Enabling it restarts the count.
    */
   disable_after?: number | null;
   /**
@@ -277,7 +277,7 @@ export interface JobRequest {
   except?: DateList | null;
   /**
    * Whether a body that is a JSON object gets the keys `$job`,
-   * `$previous` and `$state` before it is sent. Replacing goes on either
+   * `$previous` and `$state` before it is sent. Fields are replaced either
    * way.
    */
   metadata?: boolean | null;
@@ -328,7 +328,7 @@ export interface Dialect {
   };
   /** The workflow run that the job is a message of. */
   run?: DialectText;
-  /** What the message tells the run's route. */
+  /** What the message is to the run's route. */
   step?: DialectText;
 }
 
@@ -769,7 +769,7 @@ export interface ResponsePayload {
   /** When the next attempt is due; null when this was the last. */
   retry_at?: InstantOrNull;
   error?: Failure;
-  /** The attempt goes on until the target reports its outcome. */
+  /** The attempt continues until the target reports its outcome. */
   awaiting?: true;
 }
 
@@ -1157,7 +1157,7 @@ export interface RehearsedSchedule {
     count: number;
     longest_ms: number;
   };
-  /** When the schedule ends, and why; null if it goes on. */
+  /** When the schedule ends, and why; null if it continues. */
   ends: ({
     at: Instant;
     reason: "ends_at" | "max_runs" | "failures";
@@ -1780,7 +1780,7 @@ export interface AlertMatch {
 }
 
 /**
- * Whom the alert tells: one of the members. A `webhook` gets JSON; `slack` is the
+ * Where the alert sends messages: one of the members. A `webhook` gets JSON; `slack` is the
  * URL of an incoming webhook of Slack, `teams` of a Workflows webhook of Microsoft
  * Teams; `pagerduty` is an integration key of PagerDuty's Events API v2, or the URL
  * of such an API with `routing_key`; `email` needs `--smtp-url`.
@@ -2044,7 +2044,7 @@ export interface AccountAnswer {
       /** When `stored_bytes` was sampled. Null when it was not. */
       sampled_at: KeyTime | null;
     };
-    /** How long final jobs and logs are kept. Null for ever. */
+    /** How long final jobs and logs are kept; null is forever. */
     retention_seconds: number | null;
     /** The public keys of the signatures `v1a`, newest first: one for each signing secret. Empty while none can be decrypted. */
     signing_public_keys: string[];

@@ -9,6 +9,6 @@
 // Names follow one pattern: the model [Jobs] is rendered by [JobsPage], a whole
 // page inside [ui.Frame], and by [JobsPart], the live part that the browser
 // fetches again after an event. Each .templ file has a Go file of the same name
-// with its models and helper functions. Words and marks that explain records, such
+// with its models and helper functions. Words and symbols that explain records, such
 // as the timeline of a job, are computed here from the records in the model.
 package view

@@ -1,5 +1,5 @@
 // Package storetest is a suite of tests and benchmarks for implementations of
-// package store. Each implementation runs it unchanged from its own tests.
+// package store. Each implementation calls [Run] from its own tests, unchanged.
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T, clock func() time.Time) store.Store { … })

@@ -102,7 +102,7 @@ class Dialect(_Dialect, total=False):
     view: Dict[str, Any]
     # The workflow run that the job is a message of.
     run: DialectText
-    # What the message tells the run's route.
+    # What the message is to the run's route.
     step: DialectText
 
 
@@ -515,7 +515,7 @@ class ResponsePayload(_ResponsePayload, total=False):
     # When the next attempt is due; null when this was the last.
     retry_at: InstantOrNull
     error: Failure
-    # The attempt goes on until the target reports its outcome.
+    # The attempt continues until the target reports its outcome.
     awaiting: Literal[True]
 
 
@@ -961,7 +961,7 @@ class RehearsedSchedule(TypedDict):
     overlaps: int
     # Attempts that limits delay, and for how long at most.
     limited: RehearsedScheduleLimited
-    # When the schedule ends, and why; null if it goes on.
+    # When the schedule ends, and why; null if it continues.
     ends: Optional[RehearsedScheduleEnds]
 
 
@@ -1649,7 +1649,7 @@ class AlertMatch(TypedDict, total=False):
 
 
 class AlertReceiver(TypedDict, total=False):
-    """Whom the alert tells: one of the members. A `webhook` gets JSON; `slack` is the
+    """Where the alert sends messages: one of the members. A `webhook` gets JSON; `slack` is the
     URL of an incoming webhook of Slack, `teams` of a Workflows webhook of Microsoft
     Teams; `pagerduty` is an integration key of PagerDuty's Events API v2, or the URL
     of such an API with `routing_key`; `email` needs `--smtp-url`.
@@ -1812,7 +1812,7 @@ class AccountAnswerData(TypedDict):
     limits: AccountAnswerDataLimits
     # What the account uses of its limits.
     usage: AccountAnswerDataUsage
-    # How long final jobs and logs are kept. Null for ever.
+    # How long final jobs and logs are kept; null is forever.
     retention_seconds: Optional[int]
     # The public keys of the signatures `v1a`, newest first: one for each signing secret. Empty while none can be decrypted.
     signing_public_keys: List[str]
