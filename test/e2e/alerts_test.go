@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
-	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // putAlert creates an alert with the name of the test.
@@ -157,7 +156,7 @@ func TestAlert_TestReturnsWhatEachReceiverSaid(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	receiver := harness.SharedTarget(t).Route(t).RespondOnce(harness.Reply(200, "text/plain", "thanks"), harness.Status(418))
-	putAlert(a.Client, `{"on":["failed"],"to":[{"webhook":"`+receiver.URL+`"},{"slack":"https://`+ports.Free(t)+`/"}]}`)
+	putAlert(a.Client, `{"on":["failed"],"to":[{"webhook":"`+receiver.URL+`"},{"slack":"https://127.0.0.1:1/"}]}`)
 	for _, want := range []string{`"status":200,"response":"thanks","error":null`, `"status":418,"response":""`} {
 		got := a.Post("/api/alerts/a/test", nil).Want(200).Data()
 		results := got.Get("results").Items()

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
-	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // wantFailure fails the test unless a single attempt on an address fails with
@@ -36,7 +35,7 @@ func TestFailure_LogNamesItsKind(t *testing.T) {
 		address    func(t *testing.T) string
 	}{
 		{"a name that does not exist", "dns", func(*testing.T) string { return "https://nobody.invalid/" }},
-		{"nobody listening", "connect", func(t *testing.T) string { return "https://" + ports.Free(t) + "/" }},
+		{"nobody listening", "connect", func(*testing.T) string { return "https://127.0.0.1:1/" }},
 		{"a certificate nobody trusts", "tls", func(t *testing.T) string {
 			server := httptest.NewTLSServer(nil)
 			t.Cleanup(server.Close)
@@ -131,7 +130,7 @@ func TestFailure_BlockedReceiversAreNeverConnectedTo(t *testing.T) {
 func TestFailure_LogSaysWhenTheRetryIsDue(t *testing.T) {
 	t.Parallel()
 	a := account(t)
-	job := create(a.Client, `{"url":"https://`+ports.Free(t)+`/"}`)
+	job := create(a.Client, `{"url":"https://127.0.0.1:1/"}`)
 	logs := awaitLogs(t, a.Client, job, 2, soon)
 	wantSame(t, "attempt", logs[1].Get("payload.attempt"), "1")
 	wantMatch(t, "retry_at", logs[1].Get("payload.retry_at"), microsPattern)

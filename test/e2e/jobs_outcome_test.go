@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
-	"github.com/punctual-dev/punctual/test/ports"
 )
 
 func TestOutcome_SuccessListDecidesWhichResponsesSucceed(t *testing.T) {
@@ -49,8 +48,8 @@ func TestOutcome_NoRetryEndsTheJobAtOnce(t *testing.T) {
 		"a class":        {route(harness.Status(404)), `["4xx",501]`, "discarded"},
 		"a status":       {route(harness.Status(501)), `["4xx",501]`, "discarded"},
 		"another status": {route(harness.Status(500)), `["4xx",501]`, "retryable"},
-		"an error kind":  {"https://" + ports.Free(t) + "/", `["tls","connect"]`, "discarded"},
-		"another kind":   {"https://" + ports.Free(t) + "/", `["tls"]`, "retryable"},
+		"an error kind":  {"https://127.0.0.1:1/", `["tls","connect"]`, "discarded"},
+		"another kind":   {"https://127.0.0.1:1/", `["tls"]`, "retryable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := c.For(t)

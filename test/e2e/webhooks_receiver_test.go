@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
-	"github.com/punctual-dev/punctual/test/ports"
 )
 
 // TestWebhookReceiver_SlowOneDelaysNoJobAndNoOtherReceiver fills a small
@@ -39,7 +38,7 @@ func TestWebhookReceiver_DeadOneDelaysNoJobAndNoOtherReceiver(t *testing.T) {
 	s := harness.Start(t, harness.Flag("concurrency", "32"))
 	c := s.Account(t).Client
 	target, healthy := harness.SharedTarget(t).Route(t), harness.NewTarget(t).Route(t)
-	dead := "https://" + ports.Free(t) + "/"
+	dead := "https://127.0.0.1:1/"
 	began := time.Now()
 	for i := range 40 {
 		receiver := dead
