@@ -71,6 +71,7 @@ type cached[T any] struct {
 	mu     sync.Mutex
 	value  T
 	at     time.Time // when it was fetched; zero if it never was
+	count  int64     // of the fetches that succeeded
 	tried  time.Time // when a fetch ended
 	err    error     // of the latest fetch
 }
@@ -93,7 +94,7 @@ func (c *cached[T]) get(ctx context.Context, age time.Duration) (T, error) {
 		defer c.mu.Unlock()
 		c.tried, c.err = c.now(), err
 		if err == nil {
-			c.value, c.at = value, c.tried
+			c.value, c.at, c.count = value, c.tried, c.count+1
 		}
 		return nil, nil
 	})
@@ -105,6 +106,13 @@ func (c *cached[T]) get(ctx context.Context, age time.Duration) (T, error) {
 		value, _, err := c.known(staleMax)
 		return value, err
 	}
+}
+
+// fetched returns how often the value was fetched.
+func (c *cached[T]) fetched() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
 }
 
 // known returns the value as it is known, and whether it need not or can't be fetched now.

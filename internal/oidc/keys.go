@@ -24,33 +24,45 @@ var algorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-// keySet verifies signatures with the keys that the provider publishes. It implements
-// KeySet of go-oidc.
-type keySet struct{ keys *cached[[]jose.JSONWebKey] }
+// keySet verifies the signature of a token with the keys that the provider publishes. It
+// implements KeySet of go-oidc, whose verifiers don't wrap the errors of a KeySet: so the
+// reason why a token can't be verified now is kept.
+type keySet struct {
+	keys *cached[[]jose.JSONWebKey]
+	// unknown is set if the provider's keys, or the key of the token, can't be read now: the
+	// token may be valid.
+	unknown error
+}
 
 // VerifySignature returns the payload of a token if a key of the provider has signed it.
 // A key that isn't known yet is looked for once, so that the provider can rotate its keys.
-func (s keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, fmt.Errorf("reading a token: %w", err)
 	}
-	id := signed.Signatures[0].Header.KeyID
+	id, before, known := signed.Signatures[0].Header.KeyID, s.keys.fetched(), false
 	for _, age := range []time.Duration{keysFor, 0} {
 		keys, err := s.keys.get(ctx, age)
 		if err != nil {
+			s.unknown = err
 			return nil, err
 		}
 		for _, key := range keys {
 			if id != "" && key.KeyID != id {
 				continue
 			}
+			known = true
 			if payload, err := signed.Verify(key); err == nil {
 				return payload, nil
 			}
 		}
 	}
-	return nil, errors.New("no key of the provider has signed the token")
+	err = errors.New("no key of the provider has signed the token")
+	if !known && s.keys.fetched() == before {
+		s.unknown = err
+	}
+	return nil, err
 }
 
 // fetchKeys returns the keys at an address that may verify signatures.

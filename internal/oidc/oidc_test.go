@@ -175,8 +175,9 @@ func TestProvider_FollowsRotationsAndBoundsRequestsForKeys(t *testing.T) {
 	}
 	f.rotate(t, "two")
 	for range 50 {
-		if valid(f.logout(t, "two")) {
-			t.Fatal("a new key within the pause: fetched too often")
+		// It may be valid, so the provider is told to send it again.
+		if _, err := p.Logout(t.Context(), f.logout(t, "two")); fault.CodeOf(err) != fault.Unavailable {
+			t.Fatalf("a new key within the pause: %v", err)
 		}
 	}
 	if f.fetched.Load() != 1 {
@@ -188,6 +189,10 @@ func TestProvider_FollowsRotationsAndBoundsRequestsForKeys(t *testing.T) {
 	}
 	if valid(old) {
 		t.Error("the key that was withdrawn is accepted")
+	}
+	f.pass(pause)
+	if _, err := p.Logout(t.Context(), old); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("a key that the provider doesn't publish: %v", err)
 	}
 	// The clock of the provider may differ.
 	early := f.logout(t, "two")
@@ -235,6 +240,30 @@ func TestProvider_BadProvidersAreBounded(t *testing.T) {
 	}
 }
 
+func TestProvider_UnreachableKeysRefuseNoToken(t *testing.T) {
+	f, p := newFake(t)
+	f.broken = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/keys" {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		return r.URL.Path == "/keys"
+	}
+	token := f.logout(t, "one")
+	if _, err := p.Logout(t.Context(), token); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("a valid token: %v", err)
+	}
+	if _, err := p.Logout(t.Context(), "no token"); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("no token: %v", err)
+	}
+	f.mu.Lock()
+	f.broken = nil
+	f.mu.Unlock()
+	f.pass(pause)
+	if _, err := p.Logout(t.Context(), token); err != nil {
+		t.Errorf("the same token, sent again: %v", err)
+	}
+}
+
 func TestCheckIssuer(t *testing.T) {
 	t.Parallel()
 	for issuer, good := range map[string]bool{
@@ -277,7 +306,7 @@ func FuzzVerifySignature(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	keys := keySet{&cached[[]jose.JSONWebKey]{now: time.Now, fetch: func(context.Context) ([]jose.JSONWebKey, error) {
+	keys := &keySet{keys: &cached[[]jose.JSONWebKey]{now: time.Now, fetch: func(context.Context) ([]jose.JSONWebKey, error) {
 		return []jose.JSONWebKey{{Key: key.Public(), KeyID: "one"}}, nil
 	}}}
 	f.Fuzz(func(t *testing.T, token string) {

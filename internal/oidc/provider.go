@@ -178,11 +178,13 @@ func (p *Provider) Run(ctx context.Context) {
 	}
 }
 
-// verifier returns what verifies the provider's tokens. Its clock is slow by the skew.
-func (p *Provider) verifier(m *metadata) *coreos.IDTokenVerifier {
-	return coreos.NewVerifier(p.Issuer, keySet{&p.keys}, &coreos.Config{
+// verifier returns what verifies one token of the provider, and the keys that it looks at.
+// Its clock is slow by the skew.
+func (p *Provider) verifier(m *metadata) (*coreos.IDTokenVerifier, *keySet) {
+	keys := &keySet{keys: &p.keys}
+	return coreos.NewVerifier(p.Issuer, keys, &coreos.Config{
 		ClientID: p.ClientID, SupportedSigningAlgs: m.algorithms, Now: func() time.Time { return p.Now().Add(-skew) },
-	})
+	}), keys
 }
 
 // oauth returns the OAuth client whose browsers return to an origin of this service.

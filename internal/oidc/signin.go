@@ -127,8 +127,12 @@ func exchangeFailed(err error) error {
 // claims verifies the tokens of a sign-in and returns their claims.
 func (p *Provider) claims(ctx context.Context, m *metadata, token *oauth2.Token, nonce string) (*Claims, error) {
 	raw, _ := token.Extra("id_token").(string)
-	id, err := p.verifier(m).Verify(ctx, raw)
-	if err != nil {
+	verifier, keys := p.verifier(m)
+	id, err := verifier.Verify(ctx, raw)
+	switch {
+	case keys.unknown != nil:
+		return nil, unreachable(keys.unknown)
+	case err != nil:
 		return nil, refused(err)
 	}
 	var own struct {
@@ -256,8 +260,12 @@ func (p *Provider) Logout(ctx context.Context, raw string) (*identity.Logout, er
 	if err != nil {
 		return nil, err
 	}
-	token, err := p.verifier(m).VerifyLogout(ctx, raw)
-	if err != nil {
+	verifier, keys := p.verifier(m)
+	token, err := verifier.VerifyLogout(ctx, raw)
+	switch {
+	case keys.unknown != nil: // the provider can send it again
+		return nil, unreachable(keys.unknown)
+	case err != nil:
 		return nil, badLogout(err)
 	}
 	var claims struct {
