@@ -24,7 +24,10 @@ const (
 	IdentityAdded   = "identity.added"
 	IdentityRemoved = "identity.removed"
 	EmailConfirmed  = "email.confirmed"
-	SecretRotated   = "secret.rotated"
+	// EmailChangeAsked: a link was sent to a person's new email, unless it is taken.
+	EmailChangeAsked = "email.change_asked"
+	EmailChanged     = "email.changed"
+	SecretRotated    = "secret.rotated"
 	// TokenKeysRotated: the keys that sign tokens for receivers of the QStash API.
 	TokenKeysRotated = "token_keys.rotated"
 	// Secrets for header values.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 	"strings"
@@ -18,10 +19,11 @@ const (
 	// follows.
 	ConfirmPath = "/confirm-email/"
 	ResetPath   = "/reset-password/"
+	ChangePath  = "/change-email/"
 )
 
 const (
-	// confirmLasts and resetLasts are how long links work.
+	// confirmLasts, also for a new email, and resetLasts are how long links work.
 	confirmLasts = 24 * time.Hour
 	resetLasts   = time.Hour
 	// linkPrefix is the prefix of every token in a link.
@@ -79,9 +81,17 @@ func (p *People) later(ctx context.Context, do func(context.Context) error) {
 	})
 }
 
-// send sends a person a link, unless the mailbox has got too many.
-func (p *People) send(ctx context.Context, person *identity.Person, purpose identity.Purpose, path string, lasts time.Duration) error {
-	to, ok := mailaddress.Parse(person.Email)
+// send sends a link with a new token to an email, unless the mailbox has got too many.
+func (p *People) send(ctx context.Context, email string, m identity.MailToken, path string, lasts time.Duration) error {
+	token := newToken(linkPrefix)
+	m.Hash, m.ExpiresAt = hashKey(token), p.Now().Add(lasts)
+	return p.mail(ctx, email, m.Purpose, path+token, func() error { return p.Store.MailTokenPut(ctx, &m) })
+}
+
+// mail sends a link to a path of this service, unless the mailbox has got too many. It
+// calls prepare before.
+func (p *People) mail(ctx context.Context, email string, purpose identity.Purpose, path string, prepare func() error) error {
+	to, ok := mailaddress.Parse(email)
 	now := p.Now()
 	if !ok || p.mailing.mailboxes.allow(to.Mailbox(), now) != nil {
 		return nil
@@ -89,17 +99,15 @@ func (p *People) send(ctx context.Context, person *identity.Person, purpose iden
 	if err := p.mailing.all.allow("", now); err != nil {
 		return err
 	}
-	token := newToken(linkPrefix)
-	if err := p.Store.MailTokenPut(ctx, &identity.MailToken{Person: person.ID, Purpose: purpose, Hash: hashKey(token),
-		ExpiresAt: now.Add(lasts)}); err != nil {
+	if err := prepare(); err != nil {
 		return err
 	}
-	return p.Mail(ctx, to, purpose, strings.TrimSuffix(p.PublicURL.String(), "/")+path+token)
+	return p.Mail(ctx, to, purpose, strings.TrimSuffix(p.PublicURL.String(), "/")+path)
 }
 
 func (p *People) sendConfirmation(ctx context.Context, person *identity.Person) {
 	p.later(ctx, func(ctx context.Context) error {
-		return p.send(ctx, person, identity.ForConfirmation, ConfirmPath, confirmLasts)
+		return p.send(ctx, person.Email, identity.MailToken{Person: person.ID, Purpose: identity.ForConfirmation}, ConfirmPath, confirmLasts)
 	})
 }
 
@@ -126,7 +134,7 @@ func (p *People) ForgotPassword(ctx context.Context, email, address string) erro
 		case person.Password == "" && len(person.Identities) > 0:
 			return nil // who signs in at the provider gets no second way in
 		}
-		return p.send(ctx, person, identity.ForReset, ResetPath, resetLasts)
+		return p.send(ctx, person.Email, identity.MailToken{Person: person.ID, Purpose: identity.ForReset}, ResetPath, resetLasts)
 	})
 	return nil
 }
@@ -144,18 +152,24 @@ func linkHash(token string) []byte {
 	return hashKey(token)
 }
 
-// Linked returns the person whom the link with a token was sent to for a purpose, or a
-// NotFound fault.
-func (p *People) Linked(ctx context.Context, purpose identity.Purpose, token string) (*identity.Person, error) {
+// Linked returns the person whom the link with a token is for, with the email that it was
+// sent to, or a NotFound fault.
+func (p *People) Linked(ctx context.Context, purpose identity.Purpose, token string) (person *identity.Person, email string, err error) {
 	if !p.Mails() {
-		return nil, errNoLinks
+		return nil, "", errNoLinks
 	}
 	hash := linkHash(token)
 	if hash == nil {
-		return nil, errOldLink
+		return nil, "", errOldLink
 	}
-	person, err := p.Store.MailTokenFind(ctx, hash, purpose, p.Now())
-	return person, oldLink(err)
+	m, err := p.Store.MailTokenFind(ctx, hash, purpose, p.Now())
+	if err == nil {
+		person, err = p.Store.PersonOf(ctx, m.Person)
+	}
+	if err != nil {
+		return nil, "", oldLink(err)
+	}
+	return person, cmp.Or(m.Email, person.Email), nil
 }
 
 // oldLink replaces a NotFound fault.
@@ -170,7 +184,7 @@ func oldLink(err error) error {
 // their sessions. It returns a NotFound fault if the link does not work any more, and an
 // Invalid fault if the password isn't one.
 func (p *People) ResetPassword(ctx context.Context, token, password, address string) error {
-	person, err := p.Linked(ctx, identity.ForReset, token)
+	person, _, err := p.Linked(ctx, identity.ForReset, token)
 	if err != nil {
 		return err
 	}
@@ -197,7 +211,7 @@ func (p *People) ResetPassword(ctx context.Context, token, password, address str
 // in. It returns the faults of SignIn, and a NotFound fault if the link does not work any
 // more.
 func (p *People) ConfirmEmail(ctx context.Context, token, password string, from Client) (in SignedIn, err error) {
-	person, err := p.Linked(ctx, identity.ForConfirmation, token)
+	person, _, err := p.Linked(ctx, identity.ForConfirmation, token)
 	if err != nil {
 		return in, err
 	}

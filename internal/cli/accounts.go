@@ -31,6 +31,7 @@ type accountsCommand struct {
 	SetOperator  accountsOperator     `cmd:"" help:"Make an account an operator, or an ordinary one. Its owners see the sizes of all accounts in the dashboard."`
 	ResetTOTP    accountsTOTP         `cmd:"" name:"reset-totp" help:"Remove the second factor of a person who has lost it."`
 	ConfirmEmail accountsConfirmEmail `cmd:"" help:"Record that a person owns their email address, so that they can sign in, also at the sign-in provider."`
+	ChangeEmail  accountsChangeEmail  `cmd:"" help:"Change the email that a person signs in with, and the name of the accounts of theirs that have it."`
 	ResetSignIn  accountsResetSignIn  `cmd:"" help:"Forget who a person is at the sign-in provider, and end their sessions from there."`
 	Limit        accountsLimit        `cmd:"" help:"Set or show the limits of one account, which override those of the service."`
 	Suspend      accountsSuspend      `cmd:"" help:"Suspend an account: none of its jobs run, its keys are refused, and its owner can't change anything."`

@@ -24,6 +24,7 @@ var examples = map[string]string{
 	"accounts resume":        "punctual accounts resume ann@example.com",
 	"accounts confirm-email": "punctual accounts confirm-email ann@example.com",
 	"accounts reset-sign-in": "punctual accounts reset-sign-in ann@example.com",
+	"accounts change-email":  "punctual accounts change-email ann@example.com anna@example.com",
 	"accounts members":       "punctual accounts members alex@example.com",
 	"accounts audit":         "punctual accounts audit ann@example.com --limit 20",
 	"accounts delete":        "punctual accounts delete ann@example.com --yes",

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/audit"
+	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -24,6 +25,24 @@ func (c *accountsConfirmEmail) Run(env *environment) error {
 		}
 		env.record(s, p.Home, audit.EmailConfirmed, p.Email)
 		return c.say(env, p, "the email is confirmed")
+	})
+}
+
+type accountsChangeEmail struct {
+	recordsFlags
+	Email string `arg:"" help:"The email that the person signs in with."`
+	New   string `arg:"" help:"The email that the person signs in with from now on."`
+}
+
+// Run sets the email of a person, and of the accounts that have it as their name.
+func (c *accountsChangeEmail) Run(env *environment) error {
+	return c.withPerson(env, c.Email, func(ctx context.Context, s store.Store, p *identity.Person) error {
+		if err := auth.SetEmail(ctx, s, p, c.New); err != nil {
+			return err
+		}
+		fresh := auth.NormalEmail(c.New)
+		env.record(s, p.Home, audit.EmailChanged, "from "+p.Email+" to "+fresh)
+		return c.say(env, p, "signs in as "+fresh+" from now on; sessions and keys stay")
 	})
 }
 

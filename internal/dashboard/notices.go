@@ -13,6 +13,7 @@ var notices = map[string]string{
 	"memberremoved": "The person or invitation has been removed.",
 	"joined":        "You belong to this account now.",
 	"rotated":       "A new secret signs from now on. The old one also signs for 24 hours.",
+	"newemail":      "If no other account has this address, a link was sent there. It works for a day.",
 	"asked":         "A link was sent to your email address. It works for a day.",
 	"password":      "The password has been changed, and you are signed out everywhere else.",
 	"created":       "The job has been created.",

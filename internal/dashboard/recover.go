@@ -15,6 +15,8 @@ var recoverRoutes = []route{
 	{"/forgot-password", forAnyone, map[string]handler{"GET": (*Server).forgotPage, "POST": (*Server).forgot}},
 	{auth.ResetPath + "{token}", forAnyone, map[string]handler{"GET": (*Server).resetPage, "POST": (*Server).reset}},
 	{auth.ConfirmPath + "{token}", forAnyone, map[string]handler{"GET": (*Server).confirmPage, "POST": (*Server).confirmEmail}},
+	{auth.ChangePath + "{token}", forAnyone, map[string]handler{"GET": (*Server).newEmailPage, "POST": (*Server).useNewEmail}},
+	{"/settings/email", forPersons, map[string]handler{"POST": (*Server).changeEmail}},
 	{"/settings/confirm-email", forPersons, map[string]handler{"POST": (*Server).askToConfirm}},
 }
 
@@ -38,7 +40,7 @@ func (s *Server) forgot(c *call) error {
 func (s *Server) resetPage(c *call) error { return s.showReset(c, http.StatusOK, nil) }
 
 func (s *Server) showReset(c *call, status int, refusal error) error {
-	person, err := s.People.Linked(c.r.Context(), identity.ForReset, c.r.PathValue("token"))
+	person, _, err := s.People.Linked(c.r.Context(), identity.ForReset, c.r.PathValue("token"))
 	if err != nil {
 		return err
 	}
@@ -62,7 +64,7 @@ func (s *Server) reset(c *call) error {
 func (s *Server) confirmPage(c *call) error { return s.showConfirm(c, http.StatusOK, nil) }
 
 func (s *Server) showConfirm(c *call, status int, refusal error) error {
-	person, err := s.People.Linked(c.r.Context(), identity.ForConfirmation, c.r.PathValue("token"))
+	person, _, err := s.People.Linked(c.r.Context(), identity.ForConfirmation, c.r.PathValue("token"))
 	if err != nil {
 		return err
 	}
@@ -78,12 +80,47 @@ func (s *Server) confirmEmail(c *call) error {
 		}
 		return err
 	}
+	return s.enter(c, in)
+}
+
+// enter begins a session of who has entered their password, or asks for the second factor.
+func (s *Server) enter(c *call, in auth.SignedIn) error {
 	if in.NeedsCode {
 		c.setCookie(pendingCookie, in.Token, pendingLasts)
 		http.Redirect(c, c.r, codeHref("/"), http.StatusSeeOther)
 		return nil
 	}
 	return s.begin(c, in.Token, "/")
+}
+
+func (s *Server) changeEmail(c *call) error {
+	form := c.r.PostForm
+	if err := s.People.ChangeEmail(c.r.Context(), c.visit, form.Get("new_email"), form.Get("email_password"), c.address()); err != nil {
+		return s.refuseForm(c, "email", err)
+	}
+	return c.redirect("/settings?done=newemail")
+}
+
+func (s *Server) newEmailPage(c *call) error { return s.showNewEmail(c, http.StatusOK, nil) }
+
+func (s *Server) showNewEmail(c *call, status int, refusal error) error {
+	person, email, err := s.People.Linked(c.r.Context(), identity.ForChange, c.r.PathValue("token"))
+	if err != nil {
+		return err
+	}
+	return c.render(status, view.NewEmailPage(&view.SignIn{Email: person.Email, Err: refusal}, email))
+}
+
+func (s *Server) useNewEmail(c *call) error {
+	in, err := s.People.UseNewEmail(c.r.Context(), c.r.PathValue("token"), c.r.PostForm.Get("password"), c.client())
+	if err != nil {
+		switch fault.CodeOf(err) {
+		case fault.Invalid, fault.TooMany:
+			return s.showNewEmail(c, c.statusOf(err), err)
+		}
+		return err
+	}
+	return s.enter(c, in)
 }
 
 func (s *Server) askToConfirm(c *call) error {

@@ -47,6 +47,7 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 		HasPassword: person.Password != "" && !s.People.NoPasswords,
 		Provider:    c.session.Provider.Issuer, SessionMaxAge: s.People.SessionMaxAge,
 		EmailConfirmed: person.EmailState == identity.EmailConfirmed,
+		CanChangeEmail: s.People.Mails() && person.Password != "",
 		CanConfirm:     s.People.Mails() && person.EmailState != identity.EmailConfirmed && person.Password != "",
 		ID:             account.ID.String(), Email: account.Email, CreatedAt: account.CreatedAt, NewKey: c.newKey(), Notice: c.notice(),
 		Scopes: scopeChoices, Expiries: expiryChoices, SecondFactor: auth.HasTOTP(person), Retention: "For ever",

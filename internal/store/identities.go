@@ -22,6 +22,11 @@ type Identities interface {
 	// PersonConfirm records that a person's email is confirmed. It returns a NotFound
 	// fault if there is no such person.
 	PersonConfirm(ctx context.Context, person uuid.UUID) error
+	// PersonEmail sets the email that a person signs in with, which is then confirmed, and
+	// renames the accounts of which the person is an owner and that have the old one. It
+	// deletes the links that were sent to the old one. It returns a NotFound fault if there is
+	// no such person, and an Invalid fault if another person or account has the email.
+	PersonEmail(ctx context.Context, person uuid.UUID, email string) error
 	// MemberJoin makes a person a member of an account and returns the membership, also
 	// one that exists. An invitation of the person is used up. It returns a NotFound fault
 	// if there is no such account, and a Conflict fault if the account has too many

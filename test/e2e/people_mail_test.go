@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/test/ports"
 )
 
-var personLink = regexp.MustCompile(`http://\S+(/(?:confirm-email|reset-password)/link_\w{43})`)
+var personLink = regexp.MustCompile(`http://\S+(/(?:confirm-email|reset-password|change-email)/link_\w{43})`)
 
 // linkTo waits for the n-th e-mail to an address, and returns the path of its link.
 func linkTo(t *testing.T, m *harness.MailServer, address string, n int) string {
@@ -156,5 +156,103 @@ func TestPeopleMail_ResetEndsAllSessionsAndRevealsNobody(t *testing.T) {
 	}
 	if n := len(m.Letters()); n != 3 {
 		t.Errorf("%d e-mails were sent", n)
+	}
+}
+
+func TestPeopleMail_NewEmailNeedsBothMailboxAndPassword(t *testing.T) {
+	t.Parallel()
+	s, m := mailed(t)
+	const email, fresh, password = "ann@example.org", "anna@example.org", "correct horse battery"
+	for _, e := range []string{email, "bob@example.org"} {
+		s.Command(t, "accounts", "create", e)
+		s.SetPassword(t, e, password)
+	}
+	ann := newSurfer(t, s)
+	if status, _, _ := ann.open("POST", "/sign-in", credentials(email, password)); status != 303 {
+		t.Fatalf("signing in: %d", status)
+	}
+	change := func(email, password string) (int, string) {
+		status, where, text := ann.open("POST", "/settings/email", url.Values{"new_email": {email}, "email_password": {password}})
+		return status, where + text
+	}
+	for _, c := range []struct{ email, password, want string }{
+		{"anna", password, "must be an email address"}, {email, password, "is your address already"},
+		{fresh, "wrong password", "is not your password"},
+	} {
+		if status, text := change(c.email, c.password); status != 422 || !strings.Contains(text, c.want) {
+			t.Errorf("%q with %q: %d, %s", c.email, c.password, status, text)
+		}
+	}
+	// Neither address reveals whether it is taken.
+	taken, where := change("BOB@example.org", password)
+	free, where2 := change(fresh, password)
+	if taken != 303 || free != 303 || where != where2 {
+		t.Fatalf("the answers differ: %d %s, %d %s", taken, where, free, where2)
+	}
+	link := linkTo(t, m, fresh, 1)
+	eve := newSurfer(t, s)
+	for _, step := range []struct {
+		method, path, password string
+		status                 int
+	}{
+		{"GET", link, "", 200}, {"POST", link, "the password of eve", 422}, {"POST", link + "x", password, 404},
+		{"POST", strings.Replace(link, "change-email", "confirm-email", 1), password, 404}, {"POST", link, password, 303},
+		{"POST", link, password, 404},
+	} {
+		if status, _, text := eve.open(step.method, step.path, url.Values{"password": {step.password}}); status != step.status {
+			t.Errorf("%s %s with %q: %d, want %d: %s", step.method, step.path, step.password, status, step.status, text)
+		}
+	}
+	for e, want := range map[string]int{email: 401, fresh: 303} {
+		if status, _, _ := newSurfer(t, s).open("POST", "/sign-in", credentials(e, password)); status != want {
+			t.Errorf("signing in as %s: %d, want %d", e, status, want)
+		}
+	}
+	if shown := s.Command(t, "accounts", "show", fresh, "--json"); !strings.Contains(shown, `"`+fresh+`"`) {
+		t.Errorf("the account is %s", shown)
+	}
+	notice := func() (n int) {
+		for _, l := range m.Letters() {
+			if strings.Contains(l.Data, "To: <"+email+">") && strings.Contains(l.Data, "Your email address was changed") {
+				n++
+			}
+			if strings.Contains(l.Data, "To: <bob@example.org>") {
+				t.Errorf("bob got %s", l.Data)
+			}
+		}
+		return n
+	}
+	harness.Eventually(t, soon, "the notice to the old address", func() bool { return notice() == 1 })
+}
+
+func TestPeopleMail_OperatorChangesAnEmail(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t)
+	for _, e := range []string{"ann@example.org", "bob@example.org"} {
+		s.Command(t, "accounts", "create", e)
+		s.SetPassword(t, e, "correct horse battery")
+	}
+	ann := newSurfer(t, s)
+	if status, _, _ := ann.open("POST", "/sign-in", credentials("ann@example.org", "correct horse battery")); status != 303 {
+		t.Fatalf("signing in: %d", status)
+	}
+	form := url.Values{"new_email": {"anna@example.org"}, "email_password": {"correct horse battery"}}
+	if status, _, text := ann.open("POST", "/settings/email", form); status != 422 ||
+		!strings.Contains(text, "sk its operator to change the address") {
+		t.Errorf("without e-mails: %d, %s", status, text)
+	}
+	for _, c := range [][]string{
+		{"ann@example.org", "bob@example.org"}, {"ann@example.org", "anna"}, {"nobody@example.org", "x@example.org"},
+	} {
+		if r := s.TryCommand(t, "accounts", "change-email", c[0], c[1]); r.Code == 0 {
+			t.Errorf("from %s to %s: %s", c[0], c[1], r.Stdout)
+		}
+	}
+	s.Command(t, "accounts", "change-email", "ann@example.org", "Anna@example.org")
+	if !ann.signedIn() {
+		t.Error("the session has ended")
+	}
+	if status, _, _ := newSurfer(t, s).open("POST", "/sign-in", credentials("anna@example.org", "correct horse battery")); status != 303 {
+		t.Errorf("signing in with the new email: %d", status)
 	}
 }

@@ -2103,7 +2103,8 @@ export interface AuditEntry {
   /**
    * What happened, such as `signin.succeeded`, `signin.failed`,
    * `signout`, `session.ended`, `identity.added`,
-   * `identity.removed`, `email.confirmed`, `key.created`, `key.revoked`,
+   * `identity.removed`, `email.confirmed`, `email.change_asked`,
+   * `email.changed`, `key.created`, `key.revoked`,
    * `secret.rotated`, `token_keys.rotated`, `header_secret.created`, `header_secret.changed`,
    * `header_secret.deleted`, `password.changed`, `password.failed`,
    * `totp.enabled`, `totp.disabled`, `totp.reset`,

@@ -19,6 +19,16 @@ var links = map[identity.Purpose]struct{ subject, before, after string }{
 		"Somebody has signed up with this address at the service at ",
 		"The link works for 24 hours, and asks for the password that was chosen. If it wasn't you, ignore this e-mail: nobody can sign in with this address then.",
 	},
+	identity.ForChange: {
+		"Confirm your new email address",
+		"Somebody wants to sign in with this address, in place of another one, at the service at ",
+		"The link works for 24 hours, and asks for the password. If it wasn't you, ignore this e-mail: nothing changes then.",
+	},
+	identity.ForNotice: {
+		"Your email address was changed",
+		"The address that you sign in with was changed from this one to another one at the service at ",
+		"If it wasn't you, write to the operator of the service.",
+	},
 	identity.ForReset: {
 		"Set a new password",
 		"Somebody has asked for a new password for this address at the service at ",

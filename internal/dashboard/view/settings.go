@@ -13,6 +13,7 @@ type Settings struct {
 	HasPassword                bool
 	Provider                   string // the issuer where the person has signed in; "" for a password
 	EmailConfirmed, CanConfirm bool   // whether the viewer's email is confirmed, or a link can be sent
+	CanChangeEmail             bool   // whether a link can be sent to a new one
 	// SessionMaxAge is how long a session lasts at most.
 	SessionMaxAge time.Duration
 

@@ -149,6 +149,7 @@ var methods = map[string]bool{
 	"OperationStop":      true,
 	"OperationsRunning":  true,
 	"PersonConfirm":      true,
+	"PersonEmail":        true,
 	"PersonGet":          true,
 	"PersonOf":           true,
 	"PersonPassword":     true,
@@ -935,8 +936,8 @@ func (s *Store) LogWalk(ctx context.Context, a job.Owner, b uuid.UUID, c job.Log
 }
 
 // MailTokenFind implements store.Store.
-func (s *Store) MailTokenFind(ctx context.Context, a []uint8, b identity.Purpose, c time.Time) (*identity.Person, error) {
-	return get(ctx, s, "MailTokenFind", func() (*identity.Person, error) {
+func (s *Store) MailTokenFind(ctx context.Context, a []uint8, b identity.Purpose, c time.Time) (*identity.MailToken, error) {
+	return get(ctx, s, "MailTokenFind", func() (*identity.MailToken, error) {
 		return s.Store.MailTokenFind(ctx, a, b, c)
 	})
 }
@@ -1141,6 +1142,13 @@ func (s *Store) OperationsRunning(ctx context.Context, a int) (int, error) {
 func (s *Store) PersonConfirm(ctx context.Context, a uuid.UUID) error {
 	return do(ctx, s, "PersonConfirm", func() error {
 		return s.Store.PersonConfirm(ctx, a)
+	})
+}
+
+// PersonEmail implements store.Store.
+func (s *Store) PersonEmail(ctx context.Context, a uuid.UUID, b string) error {
+	return do(ctx, s, "PersonEmail", func() error {
+		return s.Store.PersonEmail(ctx, a, b)
 	})
 }
 

@@ -153,9 +153,24 @@ func (r *Records) PersonPassword(ctx context.Context, change identity.PasswordCh
 
 // PersonConfirm implements store.Identities.
 func (r *Records) PersonConfirm(ctx context.Context, person uuid.UUID) error {
-	return r.write(ctx, Query{
+	return r.write(ctx, confirmed(person))
+}
+
+func confirmed(person uuid.UUID) Query {
+	return Query{
 		SQL: `UPDATE people SET email_state = $2 WHERE id = $1`, Args: []any{person, int(identity.EmailConfirmed)},
 		None: fault.NoSuch("person"),
+	}
+}
+
+// PersonEmail implements store.Identities.
+func (r *Records) PersonEmail(ctx context.Context, person uuid.UUID, email string) error {
+	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
+		if err := t.Run(livePerson(person)); err != nil {
+			return nil, err
+		}
+		changes, err := newEmail(t, person, email)
+		return append(changes, Query{SQL: `DELETE FROM mail_tokens WHERE person = $1`, Args: []any{person}}), err
 	})
 }
 

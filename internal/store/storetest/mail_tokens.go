@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,8 @@ var mailTokenTests = group{
 	"OfAPerson":         mailTokensOfAPerson,
 	"UsedByOneOfMany":   mailTokensRace,
 	"GoneWithThePerson": mailTokensGone,
+	"ThatChangeEmails":  mailTokensThatChange,
+	"EmailsThatChange":  emailsThatChange,
 }
 
 func (w *world) mailToken(hash string, person uuid.UUID, purpose identity.Purpose, expires time.Time) {
@@ -37,9 +40,9 @@ func mailTokensOfAPerson(w *world) {
 		w.wantCode("the token "+hash, err, fault.NotFound)
 		w.wantCode("using "+hash, w.useToken(hash, identity.ForReset, "hash"), fault.NotFound)
 	}
-	p, err := w.s.MailTokenFind(w.ctx, []byte("new"), identity.ForReset, w.now)
-	if err != nil || p.ID != w.owner.ID || p.Password != "" || p.EmailState != identity.EmailUnknown {
-		w.Errorf("the person is %+v, %v", p, err)
+	m, err := w.s.MailTokenFind(w.ctx, []byte("new"), identity.ForReset, w.now)
+	if err != nil || m.Person != w.owner.ID || m.Purpose != identity.ForReset || m.Email != "" || !m.ExpiresAt.Equal(w.ahead()) {
+		w.Errorf("the token is %+v, %v", m, err)
 	}
 	s, others := w.session("s", w.owner), w.session("others", w.other)
 	w.ok("MailTokenUse", w.useToken("new", identity.ForReset, "new hash"))
@@ -78,4 +81,71 @@ func mailTokensGone(w *world) {
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.now))
 	w.wantCode("a token of a deleted person", w.useToken("one", identity.ForReset, "hash"), fault.NotFound)
 	w.ok("the other's", w.useToken("two", identity.ForReset, "hash"))
+}
+
+// emails describes what has a person's email.
+func (w *world) emails(person uuid.UUID) string {
+	w.Helper()
+	p, err := w.s.PersonOf(w.ctx, person)
+	w.ok("PersonOf", err)
+	of, err := w.s.MembershipList(w.ctx, person)
+	w.ok("MembershipList", err)
+	text := p.Email
+	for _, m := range of {
+		text += ", " + string(m.Role) + " of " + m.Email + " (" + w.members(m.Account) + ")"
+	}
+	return text
+}
+
+func mailTokensThatChange(w *world) {
+	change := &identity.MailToken{Person: w.owner.ID, Purpose: identity.ForChange, Email: "new@example.com", Hash: []byte("change"),
+		ExpiresAt: w.ahead()}
+	w.ok("MailTokenPut", w.s.MailTokenPut(w.ctx, change))
+	w.mailToken("reset", w.owner.ID, identity.ForReset, w.ahead())
+	if m, err := w.s.MailTokenFind(w.ctx, []byte("change"), identity.ForChange, w.now); err != nil || m.Email != "new@example.com" {
+		w.Errorf("the token is %+v, %v", m, err)
+	}
+	s := w.session("s", w.owner)
+	w.ok("MailTokenUse", w.useToken("change", identity.ForChange, ""))
+	w.wantSession(s)
+	w.same("the person", w.emails(w.owner.ID),
+		"new@example.com, owner of new@example.com (new@example.com owner invited false)")
+	w.same("the other", w.emails(w.other.ID),
+		"other@example.com, owner of other@example.com (other@example.com owner invited false)")
+	if p, err := w.s.PersonGet(w.ctx, "new@example.com"); err != nil || p.ID != w.owner.ID || p.EmailState != identity.EmailConfirmed {
+		w.Errorf("the person is %+v, %v", p, err)
+	}
+	_, err := w.s.PersonGet(w.ctx, "owner@example.com")
+	w.wantCode("the old email", err, fault.NotFound)
+	w.wantCode("a link to the old email", w.useToken("reset", identity.ForReset, "hash"), fault.NotFound)
+
+	change.Email = "other@example.com"
+	w.ok("MailTokenPut", w.s.MailTokenPut(w.ctx, change))
+	w.wantCode("an email that is taken", w.useToken("change", identity.ForChange, ""), fault.Invalid)
+	w.same("the person", w.emails(w.owner.ID),
+		"new@example.com, owner of new@example.com (new@example.com owner invited false)")
+}
+
+func emailsThatChange(w *world) {
+	ann := w.joined(w.owner, "ann@example.com", identity.RoleEditor)
+	w.invited(w.other, "ann@example.com", identity.RoleAdmin)
+	_, err := w.s.MemberAccept(w.ctx, &identity.Acceptance{Hash: []byte("code ann@example.com"), Person: ann, At: w.now})
+	w.ok("MemberAccept", err)
+	w.invited(w.other, "anna@example.com", identity.RoleViewer)
+	// An invitation to an account that she belongs to would be a second membership.
+	w.ok("PersonEmail", w.s.PersonEmail(w.ctx, ann.ID, "anna@example.com"))
+	w.same("the person", w.emails(ann.ID), "anna@example.com, "+
+		"editor of owner@example.com (anna@example.com editor invited false; owner@example.com owner invited false), "+
+		"admin of other@example.com (anna@example.com admin invited false; other@example.com owner invited false)")
+	w.wantCode("the email of a person", w.s.PersonEmail(w.ctx, ann.ID, "owner@example.com"), fault.Invalid)
+	w.wantCode("nobody's", w.s.PersonEmail(w.ctx, uuid.New(), "nobody@example.com"), fault.NotFound)
+	if won := together(8, func(i int) error {
+		return w.s.PersonEmail(w.ctx, []uuid.UUID{w.owner.ID, w.other.ID}[i%2], "both@example.com")
+	}); won == 0 {
+		w.Error("nobody got the email")
+	}
+	owner, other := w.emails(w.owner.ID), w.emails(w.other.ID)
+	if strings.HasPrefix(owner, "both@") == strings.HasPrefix(other, "both@") {
+		w.Errorf("they have %s and %s", owner, other)
+	}
 }
