@@ -75,6 +75,43 @@ type State struct {
 	Previous json.RawMessage `json:"previous"`
 }
 
+// SchedulePunctuality is how punctual a schedule was in a month.
+type SchedulePunctuality struct {
+	ScheduleID string `json:"schedule_id"`
+	Month      string `json:"month"` // in UTC, such as 2026-11
+	// Complete is false for a short time after an upgrade from a version without reports.
+	Complete  bool  `json:"complete"`
+	Due       int64 `json:"due"`
+	Made      int64 `json:"made"` // attempted at least once
+	Completed int64 `json:"completed"`
+	Failed    int64 `json:"failed"`
+	Cancelled int64 `json:"cancelled"`
+	// Late is how many runs began more than LateAfterMS after their due time.
+	Late           int64            `json:"late"`
+	Missed         MissedPoints     `json:"missed"`
+	LateAfterMS    int64            `json:"late_after_ms"`
+	LatenessMS     LatenessFigures  `json:"lateness_ms"`
+	Outages        []ScheduleOutage `json:"outages"` // the longest 20
+	OutagesOmitted int64            `json:"outages_omitted"`
+}
+
+// MissedPoints is how many points of a schedule's grid had no run of their own, by reason.
+type MissedPoints struct {
+	Down    int64 `json:"down"`
+	Overlap int64 `json:"overlap"`
+	Limit   int64 `json:"limit"`
+	Expired int64 `json:"expired"`
+	Next    int64 `json:"next"` // a response asked for a later time; they were not due
+}
+
+// ScheduleOutage is a time without successful runs.
+type ScheduleOutage struct {
+	Reason string `json:"reason"` // "service" or "target"
+	From   Time   `json:"from"`
+	To     Time   `json:"to"`
+	Runs   int64  `json:"runs"`
+}
+
 // ListSchedules iterates over schedules.
 func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[ListedSchedule, error] {
 	return list[ListedSchedule](ctx, c, "/api/schedules", filter.values())
@@ -84,6 +121,16 @@ func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) iter.
 func (c *Client) GetSchedule(ctx context.Context, schedule Ref) (*ScheduleRecord, error) {
 	record, _, err := c.schedule(ctx, call{method: http.MethodGet, path: schedulePath(schedule)})
 	return record, err
+}
+
+// GetSchedulePunctuality returns how punctual a schedule was in one of the last 13 months,
+// such as 2026-11; "" is the current one.
+func (c *Client) GetSchedulePunctuality(ctx context.Context, schedule Ref, month string) (*SchedulePunctuality, error) {
+	query := url.Values{}
+	if month != "" {
+		query.Set("month", month)
+	}
+	return fetch[SchedulePunctuality](ctx, c, call{method: http.MethodGet, path: schedulePath(schedule) + "/punctuality", query: query})
 }
 
 // PutSchedule makes a schedule what the request says, and reports whether it was

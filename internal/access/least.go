@@ -100,6 +100,7 @@ var Least = map[string]identity.Role{
 	"service.Schedule":                   identity.RoleViewer,
 	"service.ScheduleDetails":            identity.RoleViewer,
 	"service.ScheduleHolding":            identity.RoleViewer,
+	"service.SchedulePunctuality":        identity.RoleViewer,
 	"service.ScheduleRevisions":          identity.RoleViewer,
 	"service.Schedules":                  identity.RoleViewer,
 	"service.SchedulesDue":               identity.RoleViewer,

@@ -42,6 +42,7 @@ type Records interface {
 	store.Operations
 	store.JobSearch
 	store.Mutes
+	MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error)
 	Now() time.Time
 }
 
@@ -302,4 +303,10 @@ func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int
 func (s *Store) MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error) {
 	return few(ctx, s, job.Owner{Number: account}, nothing,
 		func() ([]*job.Mute, error) { return s.Records.MuteList(ctx, account, schedules) })
+}
+
+// MonthsRead implements Records. All keys are of one account.
+func (s *Store) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error) {
+	return few(ctx, s, job.Owner{Number: keys[0].Account}, nothing,
+		func() ([]store.RunMonths, error) { return s.Records.MonthsRead(ctx, keys, limit) })
 }

@@ -91,7 +91,7 @@ var mayImport = map[string][]string{
 	"internal/service": {"internal/access", "internal/admission", "internal/alert", "internal/alert/consent", "internal/audit",
 		"internal/batch", "internal/dispatch", "internal/fault", "internal/identity", "internal/job", "internal/lifecycle",
 		"internal/limit", "internal/metrics", "internal/notify", "internal/operator", "internal/quota", "internal/rawjson",
-		"internal/rehearse", "internal/schedule", "internal/secret", "internal/store", "internal/workflow"},
+		"internal/rehearse", "internal/schedule", "internal/secret", "internal/stats", "internal/store", "internal/workflow"},
 	"internal/metrics":     {},
 	"internal/network":     {},
 	"internal/naturaltime": {"internal/rawjson", "internal/schedule"},
@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	"internal/schedule":   {},
 	"internal/socket":     {},
 	"internal/staticfile": {},
-	"internal/stats":      {"internal/store"},
+	"internal/stats":      {"internal/job", "internal/rawjson", "internal/store"},
 	"internal/store": {"internal/fault", "internal/identity", "internal/job", "internal/limit", "internal/operator",
 		"internal/rawjson", "internal/textpack", "internal/workflow"},
 	"internal/textpack": {},
@@ -134,7 +134,7 @@ var mayImport = map[string][]string{
 	"internal/why":         {"internal/job", "internal/limit"},
 	"internal/virtual":     {"internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/workflow":    {"internal/fault", "internal/rawjson"},
-	"internal/maintenance": {"internal/job", "internal/metrics", "internal/store"},
+	"internal/maintenance": {"internal/job", "internal/metrics", "internal/stats", "internal/store"},
 }
 
 // testSupport names packages that only tests may import.

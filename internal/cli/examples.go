@@ -58,8 +58,10 @@ punctual jobs list --state scheduled --quiet`,
 	"jobs cancel": "punctual jobs cancel 29180 key:invoice-1042",
 	"schedules create": `punctual schedules create https://example.com/report --cron '0 9 * * MON-FRI' --zone Europe/Berlin
 punctual schedules create https://example.com/ping --every '5 minutes' --idempotency-key ping`,
-	"schedules list":    "punctual schedules list --tag billing",
-	"schedules show":    "punctual schedules show key:nightly-report",
+	"schedules list": "punctual schedules list --tag billing",
+	"schedules show": "punctual schedules show key:nightly-report",
+	"schedules punctuality": `punctual schedules punctuality key:nightly-report --month 2026-11
+punctual schedules punctuality key:nightly-report --month 2026-11 --csv > nightly-report.csv`,
 	"schedules edit":    "punctual schedules edit key:nightly-report --set cron='0 4 * * *' --revision 3",
 	"schedules run":     "punctual schedules run key:nightly-report --wait",
 	"schedules enable":  "punctual schedules enable key:nightly-report",

@@ -16,16 +16,17 @@ import (
 )
 
 type schedulesCommand struct {
-	Create  schedulesCreate  `cmd:"" help:"Create a schedule."`
-	List    schedulesList    `cmd:"" help:"List schedules, newest first."`
-	Show    schedulesShow    `cmd:"" help:"Show a schedule with its next due times and its last runs."`
-	Edit    schedulesEdit    `cmd:"" help:"Change fields of a schedule; its pending run takes them over."`
-	Run     schedulesRun     `cmd:"" help:"Run a schedule now; its grid stays."`
-	Enable  schedulesEnable  `cmd:"" help:"Let a disabled schedule run again."`
-	Disable schedulesDisable `cmd:"" help:"Stop a schedule until it is enabled; its pending run is cancelled."`
-	Mute    schedulesMute    `cmd:"" help:"Keep alerts from sending the failures of a schedule, which goes on running."`
-	Unmute  schedulesUnmute  `cmd:"" help:"Let alerts send the failures of a schedule again."`
-	Delete  schedulesDelete  `cmd:"" help:"Delete a schedule. The jobs that it created stay."`
+	Create      schedulesCreate      `cmd:"" help:"Create a schedule."`
+	List        schedulesList        `cmd:"" help:"List schedules, newest first."`
+	Show        schedulesShow        `cmd:"" help:"Show a schedule with its next due times and its last runs."`
+	Punctuality schedulesPunctuality `cmd:"" help:"Report how punctual a schedule was in a month."`
+	Edit        schedulesEdit        `cmd:"" help:"Change fields of a schedule; its pending run takes them over."`
+	Run         schedulesRun         `cmd:"" help:"Run a schedule now; its grid stays."`
+	Enable      schedulesEnable      `cmd:"" help:"Let a disabled schedule run again."`
+	Disable     schedulesDisable     `cmd:"" help:"Stop a schedule until it is enabled; its pending run is cancelled."`
+	Mute        schedulesMute        `cmd:"" help:"Keep alerts from sending the failures of a schedule, which goes on running."`
+	Unmute      schedulesUnmute      `cmd:"" help:"Let alerts send the failures of a schedule again."`
+	Delete      schedulesDelete      `cmd:"" help:"Delete a schedule. The jobs that it created stay."`
 }
 
 // scheduleView is the part of a schedule's record that is shown.

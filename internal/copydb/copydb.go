@@ -80,6 +80,9 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err := copyMutes(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
+	if err := copyMonths(ctx, from, to); err != nil {
+		return nil, interrupted(ctx, err)
+	}
 	if err := copyRuns(ctx, from, to); err != nil {
 		return nil, interrupted(ctx, err)
 	}
@@ -172,6 +175,26 @@ func copyMutes(ctx context.Context, from, to Store) error {
 	}
 	if err != nil {
 		return fmt.Errorf("copying the mutes: %w", err)
+	}
+	return nil
+}
+
+// copyMonths copies what monthly reports count.
+func copyMonths(ctx context.Context, from, to Store) error {
+	accounts, err := from.AccountList(ctx)
+	for i := 0; err == nil && i < len(accounts); i++ {
+		last := store.ScheduleMonth{}
+		for more := true; err == nil && more; {
+			var page []*store.ScheduleMonth
+			page, err = from.MonthsPage(ctx, accounts[i].Number, last.Schedule, last.Month, maxPage)
+			if more = err == nil && len(page) > 0; more {
+				last = *page[len(page)-1]
+				err = to.MonthsCopy(ctx, page)
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copying the monthly counts: %w", err)
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ type Store interface {
 	GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error)
 	MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error)
 	MuteCopy(ctx context.Context, m *job.Mute) error
+	MonthsPage(ctx context.Context, account int64, after uuid.UUID, month int64, limit int) ([]*store.ScheduleMonth, error)
+	MonthsCopy(ctx context.Context, months []*store.ScheduleMonth) error
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)

@@ -397,7 +397,7 @@ func (f *filler) log(j *job.Job, event string) job.Log {
 	return job.Log{ID: job.NewID(f.now), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: f.now, Payload: rawjson.Value(args)}
 }
 
-// mutes mutes all of the owner's schedules.
+// mutes mutes all of the owner's schedules, and counts months of them.
 func (f *filler) mutes(owner job.Owner) {
 	f.Helper()
 	schedules, err := f.s.ScheduleList(f.ctx, owner, job.ScheduleQuery{ListQuery: job.ListQuery{Limit: 100}})
@@ -408,6 +408,9 @@ func (f *filler) mutes(owner job.Owner) {
 			m.Until = f.s.Now().Add(time.Hour)
 		}
 		f.ok(f.s.MutePut(f.ctx, m, !one.FailingSince.IsZero(), nil))
+		key := store.ScheduleKey{Account: owner.Number, Schedule: one.ID}
+		f.ok(f.s.MonthsCopy(f.ctx, []*store.ScheduleMonth{
+			{ScheduleKey: key, Month: 24310, Through: int64(i), Counts: []byte("a")}, {ScheduleKey: key, Month: 24311, Counts: []byte("b")}}))
 	}
 }
 
@@ -567,6 +570,11 @@ func dump(t testing.TB, s store.Copyable) string {
 		ok(err)
 		for _, m := range mutes {
 			show("mute", m.Account, m.Schedule, m.Until, m.FailingSince, *m.Note, m.MutedAt)
+		}
+		months, err := s.MonthsPage(t.Context(), a.Number, uuid.UUID{}, 0, 1000)
+		ok(err)
+		for _, m := range months {
+			show("month", m.Account, m.Schedule, m.Month, m.Through, m.Counts)
 		}
 		jobs, err := s.JobList(t.Context(), a.Owner, job.Query{ListQuery: all})
 		ok(err)

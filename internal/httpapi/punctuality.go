@@ -3,7 +3,9 @@ package httpapi
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/stats"
 )
@@ -32,4 +34,31 @@ func appendLateness(b []byte, l *stats.Lateness) []byte {
 	b = appendMillis(append(b, `,"p99":`...), l.P99)
 	b = appendMillis(append(b, `,"p999":`...), l.P999)
 	return append(appendMillis(append(b, `,"worst":`...), l.Worst), `}}`...)
+}
+
+// schedulePunctuality responds with the report of a month of a schedule, as CSV if the
+// client accepts that first.
+func (s *Server) schedulePunctuality(c *call) error {
+	id, err := s.scheduleID(c)
+	if err != nil {
+		return err
+	}
+	values := c.r.URL.Query()
+	month, ok := stats.ReadMonth(values.Get("month"), s.Service.Now())
+	if !ok || values.Has("month") && values.Get("month") == "" {
+		return fault.Refuse([]fault.Problem{{Parameter: "month",
+			Detail: "must be one of the last " + strconv.Itoa(stats.MonthsKept) + " months, in UTC, such as " +
+				stats.FormatMonth(stats.MonthOf(s.Service.Now()))}})
+	}
+	report, err := s.Service.SchedulePunctuality(c.r.Context(), c.owner, id, month)
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(c.r.Header.Get("Accept"), stats.ReportType) {
+		return c.writeRecord(http.StatusOK, report.Append)
+	}
+	c.Header().Set("Content-Type", stats.ReportType+"; charset=utf-8; header=present")
+	c.WriteHeader(http.StatusOK)
+	_, _ = c.Write(report.AppendCSV(nil)) // fails only if the client is gone
+	return nil
 }

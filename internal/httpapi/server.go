@@ -100,6 +100,7 @@ var routes = []route{
 	{"/api/schedules/{schedule_id}", forJobs, map[string]handler{"GET": (*Server).getSchedule, "PATCH": (*Server).patchSchedule,
 		"PUT": (*Server).putSchedule, "DELETE": (*Server).deleteSchedule}},
 	{"/api/schedules/{schedule_id}/details", forJobs, map[string]handler{"GET": (*Server).scheduleDetails}},
+	{"/api/schedules/{schedule_id}/punctuality", forJobs, map[string]handler{"GET": (*Server).schedulePunctuality}},
 	{"/api/schedules/{schedule_id}/revisions", forJobs, map[string]handler{"GET": (*Server).scheduleRevisions}},
 	{"/api/schedules/{schedule_id}/run", forJobs, map[string]handler{"POST": (*Server).runSchedule}},
 	{"/api/schedules/{schedule_id}/state", forJobs,
@@ -186,10 +187,11 @@ var parameters = map[string][]string{
 	"GET /api/stats":           {"minutes"},
 	"GET /api/secrets":         {"limit", "offset"},
 
-	"GET /api/jobs/{job_id}":                   {maskParameter},
-	"GET /api/schedules/{schedule_id}":         {maskParameter},
-	"GET /api/schedules/{schedule_id}/details": {"include"},
-	"GET /api/logs/{log_id}":                   {maskParameter},
+	"GET /api/jobs/{job_id}":                       {maskParameter},
+	"GET /api/schedules/{schedule_id}":             {maskParameter},
+	"GET /api/schedules/{schedule_id}/details":     {"include"},
+	"GET /api/schedules/{schedule_id}/punctuality": {"month"},
+	"GET /api/logs/{log_id}":                       {maskParameter},
 }
 
 var (

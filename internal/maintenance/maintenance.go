@@ -4,10 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -20,7 +22,12 @@ type Config struct {
 }
 
 // Worker runs the maintenance tasks.
-type Worker struct{ Config }
+type Worker struct {
+	Config
+	// months is until when ended runs are counted for monthly reports; nil if they are not
+	// being counted.
+	months atomic.Pointer[time.Time]
+}
 
 const (
 	pruneBatch = 200
@@ -55,6 +62,9 @@ func (w *Worker) Run(ctx context.Context) {
 	tasks.Go(func() { w.every(ctx, w.count) })
 	tasks.Go(func() { w.every(ctx, w.sweep) })
 	tasks.Go(func() { w.every(ctx, w.expire) })
+	counted := &monthly{}
+	w.countedUntil(time.Time{})
+	tasks.Go(func() { w.every(ctx, func(ctx context.Context) time.Duration { return w.countMonths(ctx, counted) }) })
 	if w.Retention > 0 {
 		for _, p := range w.prunings() {
 			tasks.Go(func() { w.every(ctx, func(ctx context.Context) time.Duration { return w.prune(ctx, p) }) })
@@ -125,12 +135,15 @@ func (w *Worker) expire(ctx context.Context) time.Duration {
 }
 
 // ExpireStep removes up to a batch each of expired sessions, requests, recipients that
-// never confirmed, and old statistics. It reports whether there may be more.
+// never confirmed, old statistics and old months. It reports whether there may be more.
 func (w *Worker) ExpireStep(ctx context.Context) (found bool, err error) {
 	now := w.Store.Now()
 	for _, remove := range []func() (int, error){
 		func() (int, error) { return w.Store.SessionPrune(ctx, now, pruneBatch) },
 		func() (int, error) { return w.Store.StatsPrune(ctx, now.Unix()/60-statsKept, pruneBatch) },
+		func() (int, error) {
+			return w.Store.MonthsPrune(ctx, stats.MonthOf(now)-stats.MonthsKept+1, pruneBatch)
+		},
 		func() (int, error) { return w.Store.RecipientPrune(ctx, now.Add(-store.RecipientLasts), pruneBatch) },
 		func() (int, error) { return w.Store.RequestPrune(ctx, now, pruneBatch) },
 	} {

@@ -30,7 +30,9 @@ const maxStuck = 100
 // that one that fails or takes long does not keep others from being removed.
 func (w *Worker) prunings() []*pruning {
 	return []*pruning{
-		{kind: "job", batch: w.Store.JobPrune},
+		{kind: "job", batch: func(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+			return w.Store.JobPrune(ctx, w.counted(before), after, limit)
+		}},
 		{kind: "log", batch: w.Store.LogPrune},
 		{kind: "audit", batch: func(ctx context.Context, before time.Time, _ store.PruneMark, limit int) (store.Pruned, error) {
 			n, err := w.Store.AuditPrune(ctx, before, limit)

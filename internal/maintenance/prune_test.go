@@ -92,7 +92,7 @@ func (s *pruned) RunPrune(context.Context, time.Time, int) (int, bool, error) { 
 func (s *pruned) run(t *testing.T, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	w := &Worker{Config{Store: s, Metrics: metrics.New("test"), Log: slog.New(slog.NewTextHandler(&s.log, nil)), Retention: time.Hour}}
+	w := &Worker{Config: Config{Store: s, Metrics: metrics.New("test"), Log: slog.New(slog.NewTextHandler(&s.log, nil)), Retention: time.Hour}}
 	for _, p := range w.prunings() {
 		go w.every(ctx, func(ctx context.Context) time.Duration { return w.prune(ctx, p) })
 	}

@@ -11,6 +11,7 @@ import (
 type Store interface {
 	store.Retention
 	store.Counts
+	store.Months
 	LimitWaiting(ctx context.Context) (int, error)
 	Now() time.Time
 	AccountPurge(ctx context.Context, settled time.Time, limit int) (int, error)

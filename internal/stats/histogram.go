@@ -86,10 +86,12 @@ func middle(i int) float64 {
 
 // encode encodes the non-empty buckets as pairs of varints: the distance to the
 // previous one, and the count.
-func (h *histogram) encode() []byte {
-	var b []byte
+func (h *histogram) encode() []byte { return appendCounts(nil, h[:]) }
+
+// appendCounts is histogram.encode for the counts of all buckets.
+func appendCounts[N uint32 | uint64](b []byte, counts []N) []byte {
 	last := -1
-	for i, n := range h {
+	for i, n := range counts {
 		if n > 0 {
 			b = binary.AppendUvarint(b, uint64(i-last))
 			b = binary.AppendUvarint(b, uint64(n))

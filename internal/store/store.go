@@ -33,6 +33,7 @@ type Store interface {
 	MailTokens
 	Sessions
 	Stats
+	Months
 	Summaries
 	Audits
 	Retention

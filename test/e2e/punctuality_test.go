@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/punctual-dev/punctual/test/e2e/harness"
@@ -103,4 +104,57 @@ func TestPunctuality_NeedsAKeyUnlessTheOperatorOpensIt(t *testing.T) {
 	if got := page(open.Client(t, "")); got != http.StatusOK {
 		t.Errorf("without a session the open page answers %d, want 200", got)
 	}
+}
+
+// monthOf returns the report of a schedule once it has a number of runs.
+func monthOf(t *testing.T, c *harness.Client, path string, made int64) harness.JSON {
+	t.Helper()
+	var report harness.JSON
+	harness.Eventually(t, soon, "the runs to be reported", func() bool {
+		report = c.Get(path + "/punctuality").Want(200).Data()
+		return report.Get("made").Int() >= made
+	})
+	return report
+}
+
+// TestPunctuality_OfAScheduleOutlivesItsRuns: each run is counted once, whether it is stored,
+// was removed, or the service was killed meanwhile.
+func TestPunctuality_OfAScheduleOutlivesItsRuns(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Flag("retention", "5s"))
+	c, other := s.Public(t), s.Account(t)
+	target := harness.SharedTarget(t).Route(t)
+	created := create(c, `{"url":"`+target.URL+`","retries":0,"repeat_every":86400,"schedule_in":3600,"idempotency_key":"nightly"}`)
+	path := schedulePath(created)
+	empty := c.Get("/api/schedules/key:nightly/punctuality").Want(200).Data()
+	wantSame(t, "runs before the first", empty.Get("due"), "0")
+	wantSame(t, "the lateness", empty.Get("lateness_ms"), `{"p50":null,"p99":null,"p999":null,"worst":null}`)
+
+	first := runOnce(t, c, path, target, 503)
+	runOnce(t, c, path, target, 200)
+	before := monthOf(t, c, path, 2)
+	for name, want := range map[string]string{"due": "2", "completed": "1", "failed": "1", "late": "0", "complete": "true",
+		"missed": `{"down":0,"overlap":0,"limit":0,"expired":0,"next":0}`, "outages.0.reason": `"target"`, "outages.0.runs": "1"} {
+		wantSame(t, name, before.Get(name), want)
+	}
+	s.Kill()
+	if err := s.Run(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Eventually(t, 10*soon, "the first run to be removed", func() bool { return c.Get(jobPath(first)).Status == 404 })
+	wantSame(t, "the report after the runs are gone", c.Get(path+"/punctuality").Want(200).Data(), before.Raw())
+	runOnce(t, c, path, target, 200)
+	wantSame(t, "one more", monthOf(t, c, path, 3).Get("completed"), "2")
+
+	sheet := c.Get(path+"/punctuality?month="+before.Get("month").Str(), harness.Header("Accept", "text/csv")).Want(200)
+	if got := string(sheet.Body); !strings.HasPrefix(got, "figure,value,from,to\r\nschedule,") || !strings.Contains(got, "\r\nmade,3,,\r\n") ||
+		!strings.Contains(got, "\r\noutage target,1,") {
+		t.Errorf("the table is %q", got)
+	}
+	other.Get(path + "/punctuality").WantProblem(404)
+	for _, month := range []string{"", "2020-01", "9999-12", "2026-13", "november", "2026-11-01", "0000-00"} {
+		c.Get(path + "/punctuality?month=" + month).WantProblem(422).WantParameters("month")
+	}
+	c.Do(http.MethodDelete, path, nil).Want(204)
+	c.Get(path + "/punctuality").WantProblem(404)
 }

@@ -250,6 +250,13 @@ func TestClient_ManagesSchedules(t *testing.T) {
 		got.NextRunAt == nil {
 		t.Errorf("the details are %+v", got)
 	}
+	month := time.Now().UTC().Format("2006-01")
+	for _, asked := range []string{"", month} {
+		got := call[*client.SchedulePunctuality](t)(c.GetSchedulePunctuality(ctx, key, asked))
+		if got.Month < month || !got.Complete || got.Made != got.Completed+got.Failed {
+			t.Errorf("the report is %+v", got)
+		}
+	}
 	nextRun := func(filter client.ScheduleFilter) *client.Time {
 		t.Helper()
 		for listed, err := range c.ListSchedules(ctx, filter) {

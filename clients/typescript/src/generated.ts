@@ -2490,21 +2490,76 @@ export interface PunctualityAnswer {
   };
 }
 
+/** How punctual a schedule was in a month. */
+export interface SchedulePunctualityAnswer {
+  data: {
+    schedule_id: string;
+    /** The month in UTC, such as 2026-11. */
+    month: string;
+    /** Whether all final runs are counted. */
+    complete: boolean;
+    /** How many runs were due. */
+    due: number;
+    /** How many runs were attempted. */
+    made: number;
+    completed: number;
+    /** How many runs were discarded. */
+    failed: number;
+    cancelled: number;
+    /** How many runs began more than `late_after_ms` after their due time. */
+    late: number;
+    /**
+     * How many points of the grid had no run, by reason, as in logs of the event
+     * `worker.schedule.skipped`. Those with the reason `next` were passed over
+     * because a response asked for that; they were not due.
+     */
+    missed: {
+      down: number;
+      overlap: number;
+      limit: number;
+      expired: number;
+      next: number;
+    };
+    /** The lateness in milliseconds above which a run counts as late. */
+    late_after_ms: number;
+    lateness_ms: LatenessFigures;
+    /** The longest outages, in order of their first runs. */
+    outages: ScheduleOutage[];
+    /** How many shorter outages are not listed. */
+    outages_omitted: number;
+  };
+}
+
+/** A time without successful runs. */
+export interface ScheduleOutage {
+  /**
+   * `service`: runs were due and did not start; the service was down or
+   * overloaded. `target`: runs failed, one after the other.
+   */
+  reason: "service" | "target";
+  from: KeyTime;
+  to: KeyTime;
+  /** How many runs were late or failed, with the points that had no run. */
+  runs: number;
+}
+
 /** How late the attempts began that ended since a time. */
 export interface Lateness {
   /** From when on attempts count. */
   since: KeyTime;
   attempts: number;
-  /** Milliseconds; null when there were no attempts. */
-  lateness_ms: {
-    /** The median. */
-    p50: number | null;
-    /** The 99th percentile. */
-    p99: number | null;
-    /** The 99.9th percentile. */
-    p999: number | null;
-    worst: number | null;
-  };
+  lateness_ms: LatenessFigures;
+}
+
+/** Milliseconds; null when there were no attempts. */
+export interface LatenessFigures {
+  /** The median. */
+  p50: number | null;
+  /** The 99th percentile. */
+  p99: number | null;
+  /** The 99.9th percentile. */
+  p999: number | null;
+  worst: number | null;
 }
 
 /** How many runs there were and how they went. */

@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { nothing, start, whole } from "./call.js";
-import type { ApplyResult, Comparison, ExportedDocument, JobRecord, ListedSchedule, Mute, NewMute, RehearsalResult, RevisionsAnswer, ScheduleDetailsAnswer, ScheduleRecord } from "./generated.js";
+import type { ApplyResult, Comparison, ExportedDocument, JobRecord, ListedSchedule, Mute, NewMute, RehearsalResult, RevisionsAnswer, ScheduleDetailsAnswer, SchedulePunctualityAnswer, ScheduleRecord } from "./generated.js";
 import type { List } from "./list.js";
 import { conditional, pathOf, Resource } from "./resource.js";
 import type { CallOptions } from "./transport.js";
@@ -48,6 +48,11 @@ export class Schedules extends Resource {
   /** The next due times, the last run, how many runs failed in a row, and the mute. */
   details(ref: ScheduleRef, options?: CallOptions): Call<ScheduleDetailsAnswer["data"]> {
     return this.call("GET", pathOf(schedules, ref, "/details"), options, { query: { include: "mute" } });
+  }
+
+  /** How punctual the schedule was in one of the last 13 months, such as "2026-11". */
+  punctuality(ref: ScheduleRef, options?: CallOptions & { month?: string }): Call<SchedulePunctualityAnswer["data"]> {
+    return this.call("GET", pathOf(schedules, ref, "/punctuality"), options, { query: { month: options?.month } });
   }
 
   /** The last 50 edits, latest first. */

@@ -129,6 +129,14 @@ var methods = map[string]bool{
 	"MemberList":         true,
 	"MemberRole":         true,
 	"MembershipList":     true,
+	"MonthsCopy":         true,
+	"MonthsEnded":        true,
+	"MonthsMark":         true,
+	"MonthsMarkAt":       true,
+	"MonthsPage":         true,
+	"MonthsPrune":        true,
+	"MonthsRead":         true,
+	"MonthsWrite":        true,
 	"MuteCopy":           true,
 	"MuteDelete":         true,
 	"MuteList":           true,
@@ -1002,6 +1010,62 @@ func (s *Store) MemberRole(ctx context.Context, a int64, b uuid.UUID) (identity.
 func (s *Store) MembershipList(ctx context.Context, a uuid.UUID) ([]*identity.Membership, error) {
 	return get(ctx, s, "MembershipList", func() ([]*identity.Membership, error) {
 		return s.Store.MembershipList(ctx, a)
+	})
+}
+
+// MonthsCopy implements store.Store.
+func (s *Store) MonthsCopy(ctx context.Context, a []*store.ScheduleMonth) error {
+	return do(ctx, s, "MonthsCopy", func() error {
+		return s.Store.MonthsCopy(ctx, a)
+	})
+}
+
+// MonthsEnded implements store.Store.
+func (s *Store) MonthsEnded(ctx context.Context, a store.PruneMark, b time.Time, c int) (store.EndedSchedules, error) {
+	return get(ctx, s, "MonthsEnded", func() (store.EndedSchedules, error) {
+		return s.Store.MonthsEnded(ctx, a, b, c)
+	})
+}
+
+// MonthsMark implements store.Store.
+func (s *Store) MonthsMark(ctx context.Context) (store.PruneMark, error) {
+	return get(ctx, s, "MonthsMark", func() (store.PruneMark, error) {
+		return s.Store.MonthsMark(ctx)
+	})
+}
+
+// MonthsMarkAt implements store.Store.
+func (s *Store) MonthsMarkAt(ctx context.Context, a store.PruneMark) error {
+	return do(ctx, s, "MonthsMarkAt", func() error {
+		return s.Store.MonthsMarkAt(ctx, a)
+	})
+}
+
+// MonthsPage implements store.Store.
+func (s *Store) MonthsPage(ctx context.Context, a int64, b uuid.UUID, c int64, d int) ([]*store.ScheduleMonth, error) {
+	return get(ctx, s, "MonthsPage", func() ([]*store.ScheduleMonth, error) {
+		return s.Store.MonthsPage(ctx, a, b, c, d)
+	})
+}
+
+// MonthsPrune implements store.Store.
+func (s *Store) MonthsPrune(ctx context.Context, a int64, b int) (int, error) {
+	return get(ctx, s, "MonthsPrune", func() (int, error) {
+		return s.Store.MonthsPrune(ctx, a, b)
+	})
+}
+
+// MonthsRead implements store.Store.
+func (s *Store) MonthsRead(ctx context.Context, a []store.ScheduleKey, b int) ([]store.RunMonths, error) {
+	return get(ctx, s, "MonthsRead", func() ([]store.RunMonths, error) {
+		return s.Store.MonthsRead(ctx, a, b)
+	})
+}
+
+// MonthsWrite implements store.Store.
+func (s *Store) MonthsWrite(ctx context.Context, a []store.MonthsChange) error {
+	return do(ctx, s, "MonthsWrite", func() error {
+		return s.Store.MonthsWrite(ctx, a)
 	})
 }
 

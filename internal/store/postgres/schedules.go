@@ -124,7 +124,8 @@ func dropSchedules(schedules []*job.Schedule) []query {
 	}
 	return []query{{
 		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::uuid[]) AS u (account, id)),
-			history AS (DELETE FROM revisions r USING u WHERE r.account = u.account AND r.record = u.id)
+			history AS (DELETE FROM revisions r USING u WHERE r.account = u.account AND r.record = u.id),
+			counted AS (DELETE FROM schedule_months m USING u WHERE m.account = u.account AND m.schedule = u.id)
 			DELETE FROM schedules s USING u WHERE s.account = u.account AND s.id = u.id`,
 		args: []any{
 			column(schedules, func(s **job.Schedule) int64 { return (*s).Owner.Number }),

@@ -287,6 +287,7 @@ var Purged = []Owned{
 	{"revisions", []string{"account", "record", "revision"}},
 	{"operations", []string{"account", "id"}},
 	{"stats", []string{"account", "minute", "source"}},
+	{"schedule_months", []string{"account", "schedule", "month"}},
 	{"requests", []string{"account", "id"}},
 	{"audits", []string{"account", "class", "seq"}},
 }

@@ -33,7 +33,7 @@ var replacements = [...][]replacement{
 		{regexp.MustCompile(` COLLATE "C"`), ``},
 		{regexp.MustCompile(` OFFSET 0\)`), `)`},
 		{regexp.MustCompile(` OVERRIDING SYSTEM VALUE`), ``},
-		{regexp.MustCompile(` FOR (NO KEY )?UPDATE( OF \w+)?( SKIP LOCKED)?`), ``},
+		{regexp.MustCompile(` FOR (KEY SHARE|(NO KEY )?UPDATE)( OF \w+)?( SKIP LOCKED)?`), ``},
 	},
 	PostgreSQL: {
 		// The planner must not know the account: docs/adr/0021-postgres-statements.md.

@@ -17,7 +17,7 @@
 //   - casts such as $2::bigint where PostgreSQL can't infer a type;
 //   - greatest and least, with arguments that are not null;
 //   - name = ANY($2) for a []string or []int64;
-//   - FOR UPDATE, COLLATE "C", INDEXED BY and NOT INDEXED (by the number only), each for the database that has it;
+//   - FOR UPDATE, FOR KEY SHARE, COLLATE "C", INDEXED BY and NOT INDEXED (by the number only), each for the database that has it;
 //   - SELECT 1, not SELECT, in subqueries, and an alias for each in FROM;
 //   - LIMIT before OFFSET, and booleans compared as booleans.
 //

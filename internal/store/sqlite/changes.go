@@ -92,6 +92,10 @@ func (t *tx) apply(c *store.Changes, item *store.QueueKey) error {
 		if err := t.deleteRevisions(c.Schedule.Owner.Number, c.Schedule.ID); err != nil {
 			return err
 		}
+		err := t.exec(`DELETE FROM schedule_months WHERE account = ? AND schedule = ?`, c.Schedule.Owner.Number, c.Schedule.ID)
+		if err != nil {
+			return fmt.Errorf("deleting the monthly counts of a schedule: %w", err)
+		}
 		t.count(c.Schedule.Owner.Number, 0, -1)
 	case c.Schedule != nil:
 		if err := t.updateSchedule(c.Schedule); err != nil {

@@ -56,7 +56,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"Quotas": quotaTests, "Blocked": blockedTests, "Suspects": suspectTests, "Targets": targetTests, "HeaderSecrets": headerSecretTests,
 		"SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests,
-		"Groups": groupTests, "Mutes": muteTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
+		"Groups": groupTests, "Mutes": muteTests, "Months": monthTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
 		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range concurrent {

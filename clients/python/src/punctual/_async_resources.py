@@ -15,7 +15,7 @@ from ._runs import Runs
 from ._schedules import Schedules
 from ._settings import Alerts, Given, Groups, Limits, Secrets, Single, Stored
 from .completion import Completion
-from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, JobState, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, Mute, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, NewMute, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
+from .types import AccountAnswerData, Alert, AlertRequest, AlertTestAnswerData, ApiKey, ApplyResult, AuditEntry, BatchOutcomesDataItem, Changes, Comparison, CompletionReport, CompletionState, ExportedDocument, Group, HeaderSecret, InvitationAnswerData, JobCounts, JobDetailsAnswerData, JobRecord, JobRequest, JobState, KeyAnswerData, Limit, LimitUseAnswerData, ListedSchedule, LogRecord, Member, MemberChange, MinimalJob, Mute, NewApiKey, NewGroup, NewHeaderSecret, NewLimit, NewMember, NewMute, OperationDryRunData, OperationRecord, OperationRequest, PreviewData, PunctualityAnswerData, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, Run, RunState, RunWithSteps, ScheduleDetailsAnswerData, ScheduleDocument, SchedulePunctualityAnswerData, ScheduleRecord, SecretListDataItem, StateAnswerData, StatsResponse, When
 
 
 class AsyncJobs(AsyncResource):
@@ -153,6 +153,10 @@ class AsyncSchedules(AsyncResource):
     async def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
         """The next due times, the last run, how many runs failed in a row, and the mute."""
         return await self._runner.run(lambda: self._sync.details(ref))
+
+    async def punctuality(self, ref: ScheduleRef, *, month: Optional[str]=None) -> SchedulePunctualityAnswerData:
+        """How punctual the schedule was in one of the last 13 months, such as "2026-11"."""
+        return await self._runner.run(lambda: self._sync.punctuality(ref, month=month))
 
     async def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
         """The last 50 edits, latest first."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, List, Literal, Mapping, Optional, Sequence, Union
 
 from ._resource import IfMatch, RecordList, Resource, ScheduleRef, conditional, nothing, pairs, path_of, whole
-from .types import ApplyResult, Changes, Comparison, ExportedDocument, JobRecord, JobRequest, ListedSchedule, Mute, NewMute, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, ScheduleRecord, StateAnswerData
+from .types import ApplyResult, Changes, Comparison, ExportedDocument, JobRecord, JobRequest, ListedSchedule, Mute, NewMute, RehearsalRequest, RehearsalResult, RevisionsAnswerDataItem, ScheduleDetailsAnswerData, ScheduleDocument, SchedulePunctualityAnswerData, ScheduleRecord, StateAnswerData
 
 SCHEDULES = "/api/schedules"
 REHEARSED = {"Prefer": "rehearse"}
@@ -49,6 +49,10 @@ class Schedules(Resource):
     def details(self, ref: ScheduleRef) -> ScheduleDetailsAnswerData:
         """The next due times, the last run, how many runs failed in a row, and the mute."""
         return self._call("GET", path_of(SCHEDULES, ref, "/details"), query={"include": "mute"})
+
+    def punctuality(self, ref: ScheduleRef, *, month: Optional[str] = None) -> SchedulePunctualityAnswerData:
+        """How punctual the schedule was in one of the last 13 months, such as "2026-11"."""
+        return self._call("GET", path_of(SCHEDULES, ref, "/punctuality"), query={"month": month})
 
     def revisions(self, ref: ScheduleRef) -> List[RevisionsAnswerDataItem]:
         """The last 50 edits, latest first."""

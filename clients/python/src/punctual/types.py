@@ -2354,7 +2354,77 @@ class PunctualityAnswer(TypedDict):
     data: PunctualityAnswerData
 
 
-class LatenessLatenessMs(TypedDict):
+class SchedulePunctualityAnswerDataMissed(TypedDict):
+    """How many points of the grid had no run, by reason, as in logs of the event
+    `worker.schedule.skipped`. Those with the reason `next` were passed over
+    because a response asked for that; they were not due.
+    """
+
+    down: int
+    overlap: int
+    limit: int
+    expired: int
+    next: int
+
+
+class SchedulePunctualityAnswerData(TypedDict):
+    schedule_id: str
+    # The month in UTC, such as 2026-11.
+    month: str
+    # Whether all final runs are counted.
+    complete: bool
+    # How many runs were due.
+    due: int
+    # How many runs were attempted.
+    made: int
+    completed: int
+    # How many runs were discarded.
+    failed: int
+    cancelled: int
+    # How many runs began more than `late_after_ms` after their due time.
+    late: int
+    # How many points of the grid had no run, by reason, as in logs of the event
+    # `worker.schedule.skipped`. Those with the reason `next` were passed over
+    # because a response asked for that; they were not due.
+    missed: SchedulePunctualityAnswerDataMissed
+    # The lateness in milliseconds above which a run counts as late.
+    late_after_ms: int
+    lateness_ms: LatenessFigures
+    # The longest outages, in order of their first runs.
+    outages: List[ScheduleOutage]
+    # How many shorter outages are not listed.
+    outages_omitted: int
+
+
+class SchedulePunctualityAnswer(TypedDict):
+    """How punctual a schedule was in a month."""
+
+    data: SchedulePunctualityAnswerData
+
+
+_ScheduleOutageRequired = TypedDict("_ScheduleOutageRequired", {
+    "reason": "Literal['service', 'target']",
+    "from": "KeyTime",
+    "to": "KeyTime",
+    "runs": "int",
+})
+
+
+class ScheduleOutage(_ScheduleOutageRequired):
+    """A time without successful runs."""
+
+
+
+class Lateness(TypedDict):
+    """How late the attempts began that ended since a time."""
+
+    # From when on attempts count.
+    since: KeyTime
+    attempts: int
+    lateness_ms: LatenessFigures
+
+
+class LatenessFigures(TypedDict):
     """Milliseconds; null when there were no attempts."""
 
     # The median.
@@ -2364,16 +2434,6 @@ class LatenessLatenessMs(TypedDict):
     # The 99.9th percentile.
     p999: Optional[float]
     worst: Optional[float]
-
-
-class Lateness(TypedDict):
-    """How late the attempts began that ended since a time."""
-
-    # From when on attempts count.
-    since: KeyTime
-    attempts: int
-    # Milliseconds; null when there were no attempts.
-    lateness_ms: LatenessLatenessMs
 
 
 class RunStats(TypedDict):
