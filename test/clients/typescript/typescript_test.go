@@ -2,7 +2,6 @@ package typescript
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,15 +38,7 @@ func TestClient_AgainstTheService(t *testing.T) {
 // compiles the client and its tests.
 func build(t *testing.T) {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%s is missing: install Node.js 20 or newer, with npm (https://nodejs.org)", program)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(directory, "node_modules/.package-lock.json")); err != nil {
-		t.Log("node_modules is missing: running npm ci in clients/typescript")
-		clienttest.Run(t, directory, nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	}
+	clienttest.Install(t, directory)
 	clienttest.Run(t, directory, nil, "node", "scripts/generate.mjs", "--check")
 	for _, built := range []string{"dist", "test/.build"} {
 		if err := os.RemoveAll(filepath.Join(directory, built)); err != nil {
