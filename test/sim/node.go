@@ -94,7 +94,8 @@ func (n *node) readOf(ctx context.Context) int {
 
 // around carries out the node's calls to the store when they have their turn.
 func (n *node) around(_ context.Context, method string, do func() error) error {
-	switch n.world.sched.await(n, n.name, method) {
+	fate, turn := n.world.sched.awaitBehind(n, n.name, method, 0)
+	switch fate {
 	case perish, refuse:
 		return fault.Unreachable(fmt.Errorf("%s of %s: the database is away", method, n.name))
 	case forget:
@@ -103,7 +104,7 @@ func (n *node) around(_ context.Context, method string, do func() error) error {
 	case lag:
 		err := n.world.db.call(n.session(), do)
 		time.Sleep(max(time.Until(n.stuck), time.Until(n.goesOn())))
-		if n.world.sched.await(n, n.name, resultOf+method) == perish {
+		if late, _ := n.world.sched.awaitBehind(n, n.name, resultOf+method, turn); late == perish {
 			return fault.Unreachable(fmt.Errorf("%s of %s: the node has crashed", method, n.name))
 		}
 		return err

@@ -27,7 +27,9 @@ type call struct {
 	node    *node // nil for what runs on no node
 	who     string
 	what    string
+	behind  int // its earlier turn; 0 if it has had none
 	arrived int
+	number  int // of its turn
 	turn    chan turn
 }
 
@@ -45,6 +47,7 @@ type scheduler struct {
 	mu       sync.Mutex
 	parked   []*call
 	arrivals int
+	turns    int
 	ended    bool // no call has a turn any more
 	news     chan struct{}
 }
@@ -55,17 +58,26 @@ func newScheduler(seed uint64) *scheduler {
 
 // await waits for the turn of a call and returns its fate.
 func (s *scheduler) await(n *node, who, what string) fate {
+	f, _ := s.awaitBehind(n, who, what, 0)
+	return f
+}
+
+// awaitBehind waits for the turn of a call that had an earlier one, and returns its fate
+// and the number of its turn. Calls of the same name that a standstill has kept until the
+// same moment are sorted by their earlier turns: in which order the runtime wakes them does
+// not follow from the seed.
+func (s *scheduler) awaitBehind(n *node, who, what string, behind int) (f fate, number int) {
 	for {
-		c := &call{node: n, who: who, what: what, turn: make(chan turn, 1)}
+		c := &call{node: n, who: who, what: what, behind: behind, turn: make(chan turn, 1)}
 		if !s.park(c) {
-			return perish
+			return perish, 0
 		}
-		switch t := <-c.turn; t.fate {
-		case wait:
-			time.Sleep(t.after)
-		default:
-			return t.fate
+		t := <-c.turn
+		if t.fate != wait {
+			return t.fate, c.number
 		}
+		behind = c.number
+		time.Sleep(t.after)
 	}
 }
 
@@ -95,11 +107,13 @@ func (s *scheduler) next() *call {
 		return nil
 	}
 	slices.SortFunc(s.parked, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), a.arrived-b.arrived)
+		return cmp.Or(cmp.Compare(a.who, b.who), cmp.Compare(a.what, b.what), a.behind-b.behind, a.arrived-b.arrived)
 	})
 	i := s.random.IntN(len(s.parked))
 	c := s.parked[i]
 	s.parked = slices.Delete(s.parked, i, i+1)
+	s.turns++
+	c.number = s.turns
 	return c
 }
 

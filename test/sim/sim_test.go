@@ -126,7 +126,7 @@ func TestSimulation_ReplaysASeedExactly(t *testing.T) {
 	if raced {
 		t.Skip("the race detector changes the order in which goroutines run")
 	}
-	for _, seed := range []uint64{1, 2, 12} { // the last one has workflow runs
+	for _, seed := range []uint64{1, 2, 12, 24} { // the last two have workflow runs
 		before := simulate(t, newPlan(seed))
 		for try := 1; ; try++ {
 			r := simulate(t, newPlan(seed))
