@@ -131,6 +131,9 @@ class TestService(unittest.TestCase):
         self.assertEqual(schedules.get(first["id"])["name"], "Report")
         self.assertEqual(len(schedules.details(key)["next"]), 5)
         self.assertEqual(len(schedules.revisions(key)), 2)
+        report = schedules.punctuality(key)
+        self.assertEqual(report["schedule_id"], first["id"])
+        self.assertEqual(schedules.punctuality(key, month=report["month"])["month"], report["month"])
 
         self.client.jobs.wait(schedules.run(key)["job_id"], within=60)
         self.assertEqual(schedules.state(key), {"state": {"count": 1}, "previous": {"$set": {"count": 1}}})

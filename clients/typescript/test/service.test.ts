@@ -125,6 +125,9 @@ describe("the client", () => {
     assert.equal((await punctual.schedules.get(first.data.id)).name, "Report");
     assert.equal((await punctual.schedules.details(key)).next.length, 5);
     assert.equal((await punctual.schedules.revisions(key)).length, 2);
+    const report = await punctual.schedules.punctuality(key);
+    assert.equal(report.schedule_id, first.id);
+    assert.equal((await punctual.schedules.punctuality(key, { month: report.month })).month, report.month);
 
     const run = await punctual.schedules.run(key);
     await punctual.jobs.wait(run.job_id);
