@@ -126,7 +126,7 @@ describe("the client", () => {
     assert.equal((await punctual.schedules.details(key)).next.length, 5);
     assert.equal((await punctual.schedules.revisions(key)).length, 2);
     const report = await punctual.schedules.punctuality(key);
-    assert.equal(report.schedule_id, first.id);
+    assert.equal(report.schedule_id, first.data.id);
     assert.equal((await punctual.schedules.punctuality(key, { month: report.month })).month, report.month);
 
     const run = await punctual.schedules.run(key);
