@@ -84,7 +84,7 @@ var ofOneStore = map[string]string{
 }
 
 func TestMigrations_HaveTheSameNamesInBothStores(t *testing.T) {
-	stores := map[string]int{}
+	stores, numbers := map[string]int{}, map[string]string{}
 	for _, store := range []string{"sqlite", "postgres"} {
 		files, err := filepath.Glob("../store/" + store + "/migrations/*.sql")
 		if err != nil || len(files) < 30 {
@@ -93,6 +93,13 @@ func TestMigrations_HaveTheSameNamesInBothStores(t *testing.T) {
 		for _, file := range files {
 			stores[filepath.Base(file)]++
 		}
+	}
+	for name := range stores {
+		number, _, _ := strings.Cut(name, "_")
+		if other := numbers[number]; other != "" {
+			t.Errorf("%s and %s have the same number; give one the next free one", name, other)
+		}
+		numbers[number] = name
 	}
 	for name, n := range stores {
 		if reason := ofOneStore[name]; n == 1 && reason == "" {
