@@ -88,6 +88,9 @@ var fillAccount = []string{
 		SELECT $1, i % 2, i, gen_random_uuid(), CASE WHEN i % 2 = 1 THEN 'slot ' || i END, 'sign_in', 'key', 'k', '', '', 1, $3 - 1000000, $3 - 1000000 + i FROM generate_series(0, $2 - 1) i`,
 	`INSERT INTO stats (account, minute, source, succeeded, failed, lateness, duration)
 		SELECT $1, i / 2, i % 2, 1, 1, '', '' FROM generate_series(0, $2 - 1) i`,
+	`INSERT INTO schedule_months (account, schedule, month, through, counts)
+		SELECT $1, md5('$1' || 's' || i)::uuid, month, CASE WHEN i % 2 = 1 THEN $4 + i ELSE 0 END, ''
+		FROM generate_series(0, $2 - 1) i, generate_series(24310, 24322) month WHERE i % 2 = 1 OR month < 24313`,
 	`INSERT INTO operations (account, id, state, action, matched, done, inserted_at, finished_at, hops, scan_after, position, actor, skipped, filter)
 		SELECT $1, md5('$1' || 'o' || i)::uuid, 1, 'cancel', 1, 1, $3, $3 - 1, 0, 0, 0, '{}', '{}', '{}' FROM generate_series(1, least($2, 100)) i`,
 	`INSERT INTO operation_jobs (operation, last, numbers) SELECT id, i, '' FROM operations, generate_series(1, 3) i WHERE account = $1`,

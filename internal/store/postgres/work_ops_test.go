@@ -147,6 +147,35 @@ func (d *dealt) completed(m *store.Snapshot) *store.Changes {
 	return c
 }
 
+// months returns schedules whose runs are counted together.
+func (d *dealt) months(from int) []store.ScheduleKey {
+	d.t.Helper()
+	ids := d.scheduleIDs(from, stepBound)
+	d.take() // what follows is measured
+	return column(ids, func(id *uuid.UUID) store.ScheduleKey {
+		return store.ScheduleKey{Account: d.owner.Number, Schedule: *id}
+	})
+}
+
+// countMonths counts runs of schedules.
+func (d *dealt) countMonths() error {
+	read, err := d.MonthsRead(d.t.Context(), d.months(1600), pageBound)
+	if err != nil {
+		return err
+	}
+	changes := make([]store.MonthsChange, len(read))
+	for i := range read {
+		of := &read[i]
+		if len(of.Runs) == 0 {
+			return fmt.Errorf("schedule %s has no runs to count", of.Schedule)
+		}
+		changes[i] = store.MonthsChange{ScheduleKey: of.ScheduleKey, Through: of.Through, Months: []*store.ScheduleMonth{
+			{ScheduleKey: of.ScheduleKey, Month: 24322, Through: of.Through + 1, Counts: []byte{1}},
+		}}
+	}
+	return d.MonthsWrite(d.t.Context(), changes)
+}
+
 // deliveryItems returns queue items of deliveries.
 func (d *dealt) deliveryItems() (refs []store.QueueKey) {
 	d.t.Helper()
@@ -469,6 +498,8 @@ var removing = []operationOf{
 	}},
 	{"prune operations", pruneBound, func(d *dealt) error { _, err := d.OperationPrune(d.t.Context(), d.now, pruneBound); return err }},
 	{"prune statistics", pruneBound, func(d *dealt) error { _, err := d.StatsPrune(d.t.Context(), 10_000, pruneBound); return err }},
+	{"prune months", pruneBound, func(d *dealt) error { _, err := d.MonthsPrune(d.t.Context(), 24312, pruneBound); return err }},
+	{"prune months that are kept", 1, func(d *dealt) error { _, err := d.MonthsPrune(d.t.Context(), 24310, pruneBound); return err }},
 	{"prune the audit log", pruneBound, func(d *dealt) error { _, err := d.AuditPrune(d.t.Context(), d.now, pruneBound); return err }},
 	{"prune sessions", 2 * pruneBound, func(d *dealt) error { _, err := d.SessionPrune(d.t.Context(), d.now, pruneBound); return err }},
 	{"audit", 1, func(d *dealt) error {

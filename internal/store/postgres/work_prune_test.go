@@ -32,7 +32,7 @@ func (o *observed) round(t *testing.T, prune func(after store.PruneMark) (store.
 	return removed, batches, most
 }
 
-// TestPrune_ReadsBoundedBlocks: however many runs of disabled schedules, also if they
+// TestPrune_ReadsBoundedBlocks also looks for runs to count for monthly reports: however many runs of disabled schedules, also if they
 // became final at the same time, and accounts without old logs, there are.
 func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 	const kept, gone, accounts, bound = 4000, 50, 3000, 25 * pruneBound
@@ -56,6 +56,19 @@ func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 			SELECT i, CASE WHEN i > $1::int - $2::int THEN $3::uuid ELSE $4::uuid END, i, 2, CASE WHEN i > $1::int - $2::int THEN 0 ELSE $5::bigint END, '{}' FROM generate_series(1, $1::int) i`,
 		accounts, gone, job.IDBound(time.UnixMicro(0)), job.IDBound(o.Now()), o.Now().UnixMicro())
 	before := o.Now().Add(-time.Hour)
+	seen, steps, blocks := 0, 0, 0
+	for ended := (store.EndedSchedules{More: true}); ended.More; steps++ {
+		o.take()
+		var err error
+		if ended, err = o.MonthsEnded(t.Context(), ended.Next, before, pruneBound); err != nil {
+			t.Fatal(err)
+		}
+		seen, blocks = seen+len(ended.Keys), max(blocks, o.blocks())
+	}
+	if seen != kept || steps != (kept+gone)/pruneBound+1 || blocks > bound {
+		t.Errorf("%d schedules with ended runs were found in %d steps of up to %d blocks, want %d, and %d blocks at most", seen, steps, blocks,
+			kept, bound)
+	}
 	removed, batches, most := o.round(t, func(after store.PruneMark) (store.Pruned, error) {
 		return o.JobPrune(t.Context(), before, after, pruneBound)
 	})

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -176,6 +178,36 @@ var looking = []operationOf{
 	{"size of an account", callBound, func(d *dealt) error {
 		_,
 			err := d.AccountSize(d.t.Context(), d.owner.Number, callBound)
+		return err
+	}},
+	{"schedules with ended runs", pageBound, func(d *dealt) error {
+		mark := store.PruneMark{At: d.now.Add(-time.Second), Number: d.number(finalJobs, 700)}
+		_, err := d.MonthsEnded(d.t.Context(), mark, d.now.Add(time.Hour), pageBound)
+		return err
+	}},
+	{"no ended runs", 1, func(d *dealt) error {
+		mark, err := d.MonthsMark(d.t.Context())
+		if err == nil {
+			mark.At = d.now.Add(time.Hour)
+			_, err = d.MonthsEnded(d.t.Context(), mark, d.now.Add(2*time.Hour), pageBound)
+		}
+		return err
+	}},
+	{"runs to count", 1, func(d *dealt) error { // each statement is about one schedule or run
+		_, err := d.MonthsRead(d.t.Context(), d.months(1500), pageBound)
+		return err
+	}},
+	{"count runs", 1, func(d *dealt) error { return d.countMonths() }},
+	{"mark of months", 1, func(d *dealt) error { return d.MonthsMarkAt(d.t.Context(), store.PruneMark{At: d.now, Number: 1}) }},
+	{"copy months", pageBound, func(d *dealt) error {
+		page, err := d.MonthsPage(d.t.Context(), d.owner.Number, uuid.Max, 0, pageBound)
+		if err == nil && len(page) > 0 {
+			return fmt.Errorf("%d months are behind the last", len(page))
+		}
+		middle := uuid.UUID{0: 0x80}
+		if page, err = d.MonthsPage(d.t.Context(), d.owner.Number, middle, 24315, pageBound); err == nil && len(page) == 0 {
+			return errors.New("no months were read")
+		}
 		return err
 	}},
 	{"audit log", pageBound, func(d *dealt) error {

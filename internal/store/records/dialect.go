@@ -25,6 +25,8 @@ type replacement struct {
 // what each database understands.
 var replacements = [...][]replacement{
 	SQLite: {
+		// It compares no rows by an index that ends with the number of the row.
+		{regexp.MustCompile(`\b(\w+) <= (\$\d+) AND \((\w+), (\w+)\) > \(\$\d+, (\$\d+)\)`), `$1 = $2 AND $4 > $5`},
 		{regexp.MustCompile(`= ANY\(\$(\d+)\)`), `IN (SELECT value FROM json_each(?$1))`},
 		{regexp.MustCompile(`\$(\d+)`), `?$1`},
 		{regexp.MustCompile(`::[a-z]+`), ``},

@@ -25,35 +25,38 @@ var months = Table[store.ScheduleMonth]{
 // endedAt is when a job became final, as the index jobs_final has it.
 const endedAt = `coalesce(completed_at, cancelled_at, discarded_at)`
 
-// MonthsEnded implements store.Months. Number of a mark is how many jobs that became
-// final at that time it is behind.
+// MonthsEnded implements store.Months. It reads the jobs that became final at the time of
+// the mark, then those that did later, because SQLite finds rows behind a time and a number
+// only so by an index of an expression.
 func (r *Records) MonthsEnded(
 	ctx context.Context, after store.PruneMark, before time.Time, limit int,
 ) (ended store.EndedSchedules, err error) {
 	var seen map[store.ScheduleKey]bool
 	read := 0
-	err = r.engine.Read(ctx, Background, Query{
-		SQL: `SELECT account, schedule_id, ` + endedAt + ` FROM jobs INDEXED BY jobs_final
-			WHERE state >= 4 AND ` + endedAt + ` >= $1 AND ` + endedAt + ` < $2 ORDER BY ` + endedAt + ` LIMIT $3 OFFSET $4`,
-		Args:  []any{Instant(after.At), Instant(before), limit, after.Number},
-		Start: func() { ended, seen, read = store.EndedSchedules{Next: after}, map[store.ScheduleKey]bool{}, 0 },
-		Row: func(row Row) error {
-			var key store.ScheduleKey
-			var at time.Time
-			if err := scan(row, &key.Account, &key.Schedule, &at); err != nil {
+	behind := func(condition, order string, args ...any) Query {
+		return Query{
+			SQL: `SELECT account, schedule_id, ` + endedAt + `, number FROM jobs INDEXED BY jobs_final
+				WHERE state >= 4 AND ` + condition + ` ORDER BY ` + order + ` LIMIT $3`,
+			Args: append(args, limit),
+			Row: func(row Row) error {
+				if read == limit {
+					return nil
+				}
+				read++
+				var key store.ScheduleKey
+				err := scan(row, &key.Account, &key.Schedule, &ended.Next.At, &ended.Next.Number)
+				if err == nil && key.Schedule != uuid.Nil && !seen[key] {
+					seen[key] = true
+					ended.Keys = append(ended.Keys, key)
+				}
 				return err
-			}
-			if read++; !at.Equal(ended.Next.At) {
-				ended.Next = store.PruneMark{At: at}
-			}
-			ended.Next.Number++
-			if key.Schedule != uuid.Nil && !seen[key] {
-				seen[key] = true
-				ended.Keys = append(ended.Keys, key)
-			}
-			return nil
-		},
-	})
+			},
+		}
+	}
+	same := behind(endedAt+` = $1 AND number > $2`, `number`, Instant(after.At), after.Number)
+	same.Start = func() { ended, seen, read = store.EndedSchedules{Next: after}, map[store.ScheduleKey]bool{}, 0 }
+	later := behind(endedAt+` > $1 AND `+endedAt+` < $2`, endedAt+`, number`, Instant(after.At), Instant(before))
+	err = r.engine.Read(ctx, Background, same, later)
 	ended.More = read == limit
 	return ended, err
 }
@@ -106,7 +109,7 @@ func (r *Records) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limi
 
 // runsAfter reads the final runs that are not counted, up to the first that is not final. It
 // compares rows, as logsOfRun does, because with schedule_id = $2 PostgreSQL might read all
-// jobs of the account in the order of their numbers.
+// jobs of the account in the order of their numbers. See the dialects for SQLite.
 func runsAfter(of *store.RunMonths, limit int) Query {
 	open := false
 	return Query{
@@ -147,7 +150,8 @@ const (
 
 func logsOfRun(account int64, run *store.EndedRun) Query {
 	return Query{
-		SQL: `SELECT event, inserted_at, payload, packed, coalesce(size, 0) FROM logs INDEXED BY logs_job
+		SQL: `SELECT event, inserted_at, CASE WHEN event = 7 THEN payload END, CASE WHEN event = 7 THEN packed END, coalesce(size, 0)
+			FROM logs INDEXED BY logs_job
 			WHERE account = $1 AND job <= $2 AND (job, id) > ($2, $3) AND event IN (1, 7) ORDER BY job, id LIMIT $4`,
 		Args:  []any{account, run.Number, uuid.Nil, maxRunLogs},
 		Start: func() { run.Requests, run.FirstAt, run.Skips = 0, time.Time{}, nil },
@@ -240,7 +244,7 @@ func (r *Records) MonthsPage(
 	ctx context.Context, account int64, after uuid.UUID, month int64, limit int,
 ) ([]*store.ScheduleMonth, error) {
 	return read(ctx, r, Background, &months,
-		`WHERE account = $1 AND (schedule > $2 OR schedule = $2 AND month > $3) ORDER BY schedule, month LIMIT $4`,
+		`WHERE account = $1 AND (schedule, month) > ($2, $3) ORDER BY schedule, month LIMIT $4`,
 		account, after, month, limit)
 }
 

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -149,7 +150,7 @@ var hot = []struct {
 	{name: "prune jobs", run: func(c *scene) error {
 		_, err := c.s.JobPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
 		return err
-	}, uses: []string{"jobs_final", "jobs_schedule"}},
+	}, uses: []string{"jobs_final (<expr>>? AND <expr><?)", "jobs_schedule"}},
 	{name: "prune logs", run: func(c *scene) error {
 		_, err := c.s.LogPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
 		return err
@@ -182,6 +183,15 @@ var hot = []struct {
 	}, uses: []string{"PRIMARY KEY"}},
 	{name: "prune statistics", run: func(c *scene) error { _, err := c.s.StatsPrune(c.t.Context(), 1, 10); return err },
 		uses: []string{"stats_old"}},
+	{name: "count months", run: func(c *scene) error { return c.countMonths() },
+		uses: []string{"jobs_final (<expr>=? AND rowid>?)", "jobs_final (<expr>>? AND <expr><?)", "jobs_schedule (schedule_id=? AND number>?)",
+			"logs_job (job=? AND id>?)", "schedule_months USING PRIMARY KEY (account=? AND schedule=?)"}},
+	{name: "prune months", run: func(c *scene) error { _, err := c.s.MonthsPrune(c.t.Context(), 1, 10); return err },
+		uses: []string{"schedule_months_old (month<?)"}},
+	{name: "copy months", run: func(c *scene) error {
+		_, err := c.s.MonthsPage(c.t.Context(), c.owner.Number, c.job.ScheduleID, 1, 10)
+		return err
+	}, uses: []string{"schedule_months USING PRIMARY KEY (account=? AND (schedule"}},
 	{name: "prune sessions", run: func(c *scene) error {
 		_, err := c.s.SessionPrune(c.t.Context(), c.s.Now(), 10)
 		return err
@@ -529,6 +539,34 @@ func (c *scene) finish() error {
 			return &store.Changes{Job: &j, Schedule: m.Schedule, Next: &next, Deliveries: []job.Delivery{c.event()}}
 		}}})
 	return err
+}
+
+// countMonths ends the job, whose logs must be read as it has no start, and counts it.
+func (c *scene) countMonths() error {
+	if err := c.finish(); err != nil {
+		return err
+	}
+	ctx := c.t.Context()
+	mark, err := c.s.MonthsMark(ctx)
+	if err != nil {
+		return err
+	}
+	ended, err := c.s.MonthsEnded(ctx, mark, c.s.Now().Add(time.Hour), 10)
+	if err != nil {
+		return err
+	}
+	read, err := c.s.MonthsRead(ctx, ended.Keys, 10)
+	if err != nil || len(read) != 1 || len(read[0].Runs) != 1 {
+		return fmt.Errorf("MonthsRead = %v, %w", read, err)
+	}
+	key := read[0].ScheduleKey
+	err = c.s.MonthsWrite(ctx, []store.MonthsChange{{ScheduleKey: key, Months: []*store.ScheduleMonth{
+		{ScheduleKey: key, Month: 1, Through: c.job.Number, Counts: []byte{1}},
+	}}})
+	if err != nil {
+		return err
+	}
+	return c.s.MonthsMarkAt(ctx, ended.Next)
 }
 
 func (c *scene) finishDelivery() error {

@@ -61,7 +61,7 @@ func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.Prune
 		old, batch = nil, store.Pruned{Next: after}
 		size := int64(0)
 		return t.query(`SELECT `+ended+`, j.number, CASE WHEN `+newest+` THEN -1 ELSE `+jobArgsSize+` END FROM jobs j INDEXED BY jobs_final
-			WHERE j.state >= 4 AND (`+ended+`, j.number) > (?, ?) AND `+ended+` < ? ORDER BY `+ended+`, j.number LIMIT ?`,
+			WHERE j.state >= 4 AND `+ended+` >= ?1 AND (`+ended+`, j.number) > (?1, ?2) AND `+ended+` < ?3 ORDER BY `+ended+`, j.number LIMIT ?4`,
 			func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
 				batch.Examined++

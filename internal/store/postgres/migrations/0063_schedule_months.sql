@@ -12,8 +12,8 @@ CREATE TABLE schedule_months (
 
 CREATE INDEX schedule_months_old ON schedule_months (month);
 
--- When the last jobs became final that were looked at for runs to count, and how many of
--- that time.
+-- When the last job became final that was looked at for runs to count, and its number
+-- (passed).
 CREATE TABLE schedule_months_mark (
     id     integer PRIMARY KEY,
     at     bigint NOT NULL,
