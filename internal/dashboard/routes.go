@@ -80,6 +80,7 @@ func allRoutes() []route {
 		operationRoutes,
 		runRoutes,
 		scheduleRoutes,
+		reportRoutes,
 		rehearseRoutes,
 		editRoutes,
 		logRoutes,
