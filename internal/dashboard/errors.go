@@ -57,7 +57,9 @@ func (c *call) fail(err error) {
 	}
 	message, _, _ := strings.Cut(f.Message, "; check its id and the key") // the browser uses no key
 	if err := c.render(failure.status, view.ErrorPage(failure.status, failure.title, message, c.id)); err != nil {
-		c.server.Log.Error("an error page could not be shown", "request", c.id, "error", err)
+		if !edge.ClientGone(c.r, err) {
+			c.server.Log.Error("an error page could not be shown", "request", c.id, "error", err)
+		}
 		http.Error(c, f.Message, failure.status)
 	}
 }
