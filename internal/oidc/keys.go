@@ -29,9 +29,9 @@ var algorithms = []jose.SignatureAlgorithm{
 // reason why a token can't be verified now is kept.
 type keySet struct {
 	keys *cached[[]jose.JSONWebKey]
-	// unknown is set if the provider's keys, or the key of the token, can't be read now: the
-	// token may be valid.
-	unknown error
+	// unread is set if the provider's keys can't be read now, and unknown if none of them has
+	// the token's key ID and they can't be read again yet: the token may be valid.
+	unread, unknown error
 }
 
 // VerifySignature returns the payload of a token if a key of the provider has signed it.
@@ -45,7 +45,7 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	for _, age := range []time.Duration{keysFor, 0} {
 		keys, err := s.keys.get(ctx, age)
 		if err != nil {
-			s.unknown = err
+			s.unread = err
 			return nil, err
 		}
 		for _, key := range keys {

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -130,8 +131,8 @@ func (p *Provider) claims(ctx context.Context, m *metadata, token *oauth2.Token,
 	verifier, keys := p.verifier(m)
 	id, err := verifier.Verify(ctx, raw)
 	switch {
-	case keys.unknown != nil:
-		return nil, unreachable(keys.unknown)
+	case keys.unread != nil:
+		return nil, unreachable(keys.unread)
 	case err != nil:
 		return nil, refused(err)
 	}
@@ -263,8 +264,8 @@ func (p *Provider) Logout(ctx context.Context, raw string) (*identity.Logout, er
 	verifier, keys := p.verifier(m)
 	token, err := verifier.VerifyLogout(ctx, raw)
 	switch {
-	case keys.unknown != nil: // the provider can send it again
-		return nil, unreachable(keys.unknown)
+	case keys.unread != nil || keys.unknown != nil: // the provider can send it again
+		return nil, unreachable(cmp.Or(keys.unread, keys.unknown))
 	case err != nil:
 		return nil, badLogout(err)
 	}
