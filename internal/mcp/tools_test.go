@@ -46,20 +46,21 @@ func TestInputs_AreTheFieldsAndFiltersOfTheTables(t *testing.T) {
 // notTools are the calls for jobs and schedules that agents make in another way, or not at
 // all.
 var notTools = map[string]string{
-	"GET /api/jobs/{job_id}/details":             "why",
-	"GET /api/schedules/{schedule_id}/details":   "why",
-	"POST /api/jobs/batch":                       "create_job, once for each",
-	"GET /api/jobs/counts":                       "list_jobs",
-	"POST /api/jobs/{job_id}/run":                "edit_job with schedule_in 0",
-	"GET /api/jobs/{job_id}/revisions":           "for people",
-	"GET /api/schedules/{schedule_id}/revisions": "for people",
-	"POST /api/jobs/cancel":                      "cancel_job with a filter",
-	"PUT /api/schedules/{schedule_id}":           "edit_schedule",
-	"PUT /api/schedules/{schedule_id}/mute":      "for people",
-	"DELETE /api/schedules/{schedule_id}/mute":   "for people",
-	"GET /api/schedules/{schedule_id}/state":     "for targets",
-	"PUT /api/schedules/{schedule_id}/state":     "for targets",
-	"DELETE /api/schedules/{schedule_id}/state":  "for targets",
+	"GET /api/jobs/{job_id}/details":               "why",
+	"GET /api/schedules/{schedule_id}/details":     "why",
+	"POST /api/jobs/batch":                         "create_job, once for each",
+	"GET /api/jobs/counts":                         "list_jobs",
+	"POST /api/jobs/{job_id}/run":                  "edit_job with schedule_in 0",
+	"GET /api/jobs/{job_id}/revisions":             "for people",
+	"GET /api/schedules/{schedule_id}/revisions":   "for people",
+	"GET /api/schedules/{schedule_id}/punctuality": "for people",
+	"POST /api/jobs/cancel":                        "cancel_job with a filter",
+	"PUT /api/schedules/{schedule_id}":             "edit_schedule",
+	"PUT /api/schedules/{schedule_id}/mute":        "for people",
+	"DELETE /api/schedules/{schedule_id}/mute":     "for people",
+	"GET /api/schedules/{schedule_id}/state":       "for targets",
+	"PUT /api/schedules/{schedule_id}/state":       "for targets",
+	"DELETE /api/schedules/{schedule_id}/state":    "for targets",
 }
 
 func TestTools_AreCallsOfTheAPI(t *testing.T) {
