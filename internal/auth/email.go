@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/audit"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
+	"github.com/punctual-dev/punctual/internal/mailaddress"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -73,9 +74,6 @@ func (p *People) UseNewEmail(ctx context.Context, token, password string, from C
 	if err := p.confirm(ctx, person, password, from.Address, "#/password"); err != nil {
 		return in, err
 	}
-	if err := refuseTaken(ctx, p.Store, email); err != nil {
-		return in, err
-	}
 	if err := p.Store.MailTokenUse(ctx, &identity.MailTokenUse{Hash: linkHash(token), Purpose: identity.ForChange, At: p.Now()}); err != nil {
 		return in, oldLink(err)
 	}
@@ -83,9 +81,10 @@ func (p *People) UseNewEmail(ctx context.Context, token, password string, from C
 		p.Forget() // accounts have a new name
 	}
 	p.audit(ctx, person, from.Address, audit.EmailChanged, "from "+person.Email+" to "+email)
-	p.later(ctx, func(ctx context.Context) error {
-		return p.mail(ctx, person.Email, identity.ForNotice, "/sign-in", func() error { return nil })
-	})
+	if to, ok := mailaddress.Parse(person.Email); ok {
+		// It does not count as one of the mailbox's e-mails: who has asked for links there could prevent it.
+		p.later(ctx, func(ctx context.Context) error { return p.mail(ctx, to, identity.ForNotice, "/sign-in") })
+	}
 	return p.SignIn(ctx, email, password, from)
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// ConfirmPath and ResetPath begin the paths of the pages that links lead to. The token
+	// ConfirmPath, ResetPath and ChangePath begin the paths of the pages that links lead to. The token
 	// follows.
 	ConfirmPath = "/confirm-email/"
 	ResetPath   = "/reset-password/"
@@ -83,14 +83,6 @@ func (p *People) later(ctx context.Context, do func(context.Context) error) {
 
 // send sends a link with a new token to an email, unless the mailbox has got too many.
 func (p *People) send(ctx context.Context, email string, m identity.MailToken, path string, lasts time.Duration) error {
-	token := newToken(linkPrefix)
-	m.Hash, m.ExpiresAt = hashKey(token), p.Now().Add(lasts)
-	return p.mail(ctx, email, m.Purpose, path+token, func() error { return p.Store.MailTokenPut(ctx, &m) })
-}
-
-// mail sends a link to a path of this service, unless the mailbox has got too many. It
-// calls prepare before.
-func (p *People) mail(ctx context.Context, email string, purpose identity.Purpose, path string, prepare func() error) error {
 	to, ok := mailaddress.Parse(email)
 	now := p.Now()
 	if !ok || p.mailing.mailboxes.allow(to.Mailbox(), now) != nil {
@@ -99,9 +91,16 @@ func (p *People) mail(ctx context.Context, email string, purpose identity.Purpos
 	if err := p.mailing.all.allow("", now); err != nil {
 		return err
 	}
-	if err := prepare(); err != nil {
+	token := newToken(linkPrefix)
+	m.Hash, m.ExpiresAt = hashKey(token), now.Add(lasts)
+	if err := p.Store.MailTokenPut(ctx, &m); err != nil {
 		return err
 	}
+	return p.mail(ctx, to, m.Purpose, path+token)
+}
+
+// mail sends a link to a path of this service.
+func (p *People) mail(ctx context.Context, to mailaddress.Address, purpose identity.Purpose, path string) error {
 	return p.Mail(ctx, to, purpose, strings.TrimSuffix(p.PublicURL.String(), "/")+path)
 }
 
