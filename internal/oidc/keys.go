@@ -52,7 +52,7 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 			if id != "" && key.KeyID != id {
 				continue
 			}
-			known = true
+			known = known || id != "" // a token that names no key may be signed with a new one
 			if payload, err := signed.Verify(key); err == nil {
 				return payload, nil
 			}
