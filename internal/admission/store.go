@@ -42,7 +42,7 @@ type Records interface {
 	store.Operations
 	store.JobSearch
 	store.Mutes
-	MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error)
+	MonthsOf(ctx context.Context, key store.ScheduleKey, limit int) (*store.RunMonths, error)
 	Now() time.Time
 }
 
@@ -305,8 +305,8 @@ func (s *Store) MuteList(ctx context.Context, account int64, schedules []uuid.UU
 		func() ([]*job.Mute, error) { return s.Records.MuteList(ctx, account, schedules) })
 }
 
-// MonthsRead implements Records. All keys are of one account.
-func (s *Store) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error) {
-	return few(ctx, s, job.Owner{Number: keys[0].Account}, nothing,
-		func() ([]store.RunMonths, error) { return s.Records.MonthsRead(ctx, keys, limit) })
+// MonthsOf implements Records.
+func (s *Store) MonthsOf(ctx context.Context, key store.ScheduleKey, limit int) (*store.RunMonths, error) {
+	return fewOf(ctx, s, job.Owner{Number: key.Account}, true, nothing,
+		func() (*store.RunMonths, error) { return s.Records.MonthsOf(ctx, key, limit) })
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -17,12 +16,9 @@ const tailRuns = 1000
 // SchedulePunctuality returns the report of a month, see stats.MonthOf, of one of the
 // owner's schedules.
 func (s *Service) SchedulePunctuality(ctx context.Context, owner job.Owner, id uuid.UUID, month int64) (*stats.Report, error) {
-	found, err := s.Store.MonthsRead(ctx, []store.ScheduleKey{{Account: owner.Number, Schedule: id}}, tailRuns)
-	switch {
-	case err != nil:
+	found, err := s.Store.MonthsOf(ctx, store.ScheduleKey{Account: owner.Number, Schedule: id}, tailRuns)
+	if err != nil {
 		return nil, err
-	case len(found) == 0:
-		return nil, fault.NoSuch("schedule")
 	}
-	return stats.ReportOf(&found[0], month, s.Store.Now()), nil
+	return stats.ReportOf(found, month, s.Store.Now()), nil
 }

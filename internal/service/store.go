@@ -28,7 +28,7 @@ type Store interface {
 	store.JobSearch
 	store.Mutes
 	Now() time.Time
-	MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error)
+	MonthsOf(ctx context.Context, key store.ScheduleKey, limit int) (*store.RunMonths, error)
 	JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]store.Inserted, error)
 	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
 	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)

@@ -72,6 +72,9 @@ type Months interface {
 	// MonthsRead reads the months of schedules with up to limit runs each that are not
 	// counted. It leaves out schedules that don't exist.
 	MonthsRead(ctx context.Context, keys []ScheduleKey, limit int) ([]RunMonths, error)
+	// MonthsOf is MonthsRead of one schedule, for a client. It returns a NotFound fault if
+	// there is no such schedule.
+	MonthsOf(ctx context.Context, key ScheduleKey, limit int) (*RunMonths, error)
 	// MonthsWrite stores changes. It skips those of schedules that don't exist, or of which
 	// runs were counted since they were read.
 	MonthsWrite(ctx context.Context, changes []MonthsChange) error

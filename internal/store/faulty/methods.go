@@ -133,6 +133,7 @@ var methods = map[string]bool{
 	"MonthsEnded":        true,
 	"MonthsMark":         true,
 	"MonthsMarkAt":       true,
+	"MonthsOf":           true,
 	"MonthsPage":         true,
 	"MonthsPrune":        true,
 	"MonthsRead":         true,
@@ -1038,6 +1039,13 @@ func (s *Store) MonthsMark(ctx context.Context) (store.PruneMark, error) {
 func (s *Store) MonthsMarkAt(ctx context.Context, a store.PruneMark) error {
 	return do(ctx, s, "MonthsMarkAt", func() error {
 		return s.Store.MonthsMarkAt(ctx, a)
+	})
+}
+
+// MonthsOf implements store.Store.
+func (s *Store) MonthsOf(ctx context.Context, a store.ScheduleKey, b int) (*store.RunMonths, error) {
+	return get(ctx, s, "MonthsOf", func() (*store.RunMonths, error) {
+		return s.Store.MonthsOf(ctx, a, b)
 	})
 }
 

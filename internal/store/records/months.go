@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -61,8 +62,25 @@ func (r *Records) MonthsEnded(
 	return ended, err
 }
 
-// MonthsRead implements store.Months. The logs of most runs need not be read.
+// MonthsRead implements store.Months.
 func (r *Records) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error) {
+	return r.readMonths(ctx, Background, keys, limit)
+}
+
+// MonthsOf implements store.Months.
+func (r *Records) MonthsOf(ctx context.Context, key store.ScheduleKey, limit int) (*store.RunMonths, error) {
+	found, err := r.readMonths(ctx, Heavy, []store.ScheduleKey{key}, limit)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		return nil, fault.NoSuch("schedule")
+	}
+	return &found[0], nil
+}
+
+// readMonths is MonthsRead with a class of reads. The logs of most runs need not be read.
+func (r *Records) readMonths(ctx context.Context, class Class, keys []store.ScheduleKey, limit int) ([]store.RunMonths, error) {
 	all := make([]store.RunMonths, len(keys))
 	exists := make([]bool, len(keys))
 	var queries []Query
@@ -76,7 +94,7 @@ func (r *Records) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limi
 			},
 		}, months.Select(&all[i].Months, nil, `WHERE account = $1 AND schedule = $2 ORDER BY month`, key.Account, key.Schedule))
 	}
-	if err := r.engine.Read(ctx, Background, queries...); err != nil {
+	if err := r.engine.Read(ctx, class, queries...); err != nil {
 		return nil, err
 	}
 	found := all[:0]
@@ -92,7 +110,7 @@ func (r *Records) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limi
 	for i := range found {
 		queries = append(queries, runsAfter(&found[i], limit))
 	}
-	if err := r.engine.Read(ctx, Background, queries...); err != nil {
+	if err := r.engine.Read(ctx, class, queries...); err != nil {
 		return nil, err
 	}
 	queries = queries[:0]
@@ -104,7 +122,7 @@ func (r *Records) MonthsRead(ctx context.Context, keys []store.ScheduleKey, limi
 			}
 		}
 	}
-	return found, r.engine.Read(ctx, Background, queries...)
+	return found, r.engine.Read(ctx, class, queries...)
 }
 
 // runsAfter reads the final runs that are not counted, up to the first that is not final. It
@@ -148,6 +166,8 @@ const (
 	maxRunLogs   = 64
 )
 
+// logsOfRun reads the times of a run's requests, without what they have sent and received,
+// and its skipped points.
 func logsOfRun(account int64, run *store.EndedRun) Query {
 	return Query{
 		SQL: `SELECT event, inserted_at, CASE WHEN event = 7 THEN payload END, CASE WHEN event = 7 THEN packed END, coalesce(size, 0)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -14,6 +15,7 @@ import (
 
 var monthTests = group{
 	"FindEndedRuns":         monthsFound,
+	"FindBehindDeletedJobs": monthsFoundBehind,
 	"ReadRunsOnce":          monthsRead,
 	"CountOnce":             monthsOnce,
 	"KeepTheirMark":         monthsMark,
@@ -106,6 +108,23 @@ func monthsFound(w *world) {
 	}
 }
 
+// monthsFoundBehind: the mark holds although jobs before it are deleted.
+func monthsFoundBehind(w *world) {
+	mine, theirs := w.runs(w.owner, 1), w.runs(w.other, 1)
+	find := func(after store.PruneMark, want *job.Job) store.PruneMark {
+		w.Helper()
+		ended, err := w.s.MonthsEnded(w.ctx, after, w.s.Now().Add(time.Minute), 1)
+		if err != nil || len(ended.Keys) != 1 || ended.Keys[0] != keyOf(want) || ended.Next.Number != want.Number {
+			w.Errorf("behind %+v: %+v, %v, want %+v", after, ended, err, keyOf(want))
+		}
+		return ended.Next
+	}
+	mark := find(store.PruneMark{}, mine[0])
+	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.s.Now()))
+	w.purge(w.s.Now().Add(time.Minute), 10)
+	find(mark, theirs[0])
+}
+
 func monthsRead(w *world) {
 	mine, theirs := w.runs(w.owner, 3), w.runs(w.other, 1)
 	found := w.monthsOf(2, keyOf(mine[0]), store.ScheduleKey{Account: w.other.Number, Schedule: mine[0].ScheduleID},
@@ -125,6 +144,12 @@ func monthsRead(w *world) {
 	if f := found[1]; len(f.Runs) != 1 || f.More {
 		w.Errorf("the runs of the other account are %+v", f)
 	}
+	one, err := w.s.MonthsOf(w.ctx, keyOf(mine[0]), 2)
+	if w.ok("MonthsOf", err); len(one.Runs) != 2 || !one.More || one.Runs[0].Number != mine[0].Number {
+		w.Errorf("the runs of one schedule are %+v", one)
+	}
+	_, err = w.s.MonthsOf(w.ctx, store.ScheduleKey{Account: w.other.Number, Schedule: mine[0].ScheduleID}, 2)
+	w.wantCode("another account's schedule", err, fault.NotFound)
 	w.countMonth(0, mine[1], 5, "a")
 	if f := w.monthsOf(2, keyOf(mine[0]))[0]; len(f.Runs) != 1 || f.Runs[0].Number != mine[2].Number || f.More || len(f.Months) != 1 ||
 		f.Through != mine[1].Number {
