@@ -32,8 +32,8 @@ func (o *observed) round(t *testing.T, prune func(after store.PruneMark) (store.
 	return removed, batches, most
 }
 
-// TestPrune_ReadsBoundedBlocks also looks for runs to count for monthly reports: however many runs of disabled schedules, also if they
-// became final at the same time, and accounts without old logs, there are.
+// TestPrune_ReadsBoundedBlocks removes, and looks for the runs that monthly reports count, beside many
+// runs of disabled schedules that became final at one time, and many accounts without old logs.
 func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 	const kept, gone, accounts, bound = 4000, 50, 3000, 25 * pruneBound
 	o := observe(t, pgtest.URL(t))
