@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/stats"
@@ -47,6 +48,8 @@ const (
 	// sweepRest is the pause between two rounds of sweep, expireRest of expire.
 	sweepRest  = 2 * time.Second
 	expireRest = time.Minute
+	// afterPanic is the pause of a task after a panic.
+	afterPanic = time.Minute
 	// settles is how long after an account's deletion its records are looked
 	// for: by then no attempt is under way that could store another.
 	settles = time.Hour
@@ -74,7 +77,7 @@ func (w *Worker) Run(ctx context.Context) {
 }
 
 // every calls a step, pauses for as long as it returns, and repeats until ctx
-// ends.
+// ends. A step that panics is called again after afterPanic.
 func (w *Worker) every(ctx context.Context, step func(context.Context) time.Duration) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -84,7 +87,14 @@ func (w *Worker) every(ctx context.Context, step func(context.Context) time.Dura
 			return
 		case <-timer.C:
 		}
-		timer.Reset(step(ctx))
+		rest := afterPanic
+		if err := fault.Guard(func() error {
+			rest = step(ctx)
+			return nil
+		}); err != nil {
+			w.Log.Error("a maintenance task failed; it goes on in a minute", "error", err)
+		}
+		timer.Reset(rest)
 	}
 }
 

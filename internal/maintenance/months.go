@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -22,6 +23,9 @@ const (
 	// monthsFactor: while there is something to count, the pause is so many times the
 	// duration of a step, so that counting takes at most a quarter of the time.
 	monthsFactor = 3
+	// maxUncounted is how long jobs are kept longer than the retention until their runs are
+	// counted.
+	maxUncounted = 24 * time.Hour
 )
 
 // monthly counts ended runs for monthly reports.
@@ -53,12 +57,17 @@ func (w *Worker) countMonths(ctx context.Context, m *monthly) time.Duration {
 }
 
 // counted returns until when ended runs are counted, but not more than a time: jobs that
-// ended later must not be pruned yet.
+// ended later must not be pruned yet. Counting that fails keeps jobs for maxUncounted at
+// most.
 func (w *Worker) counted(before time.Time) time.Time {
-	if until := w.months.Load(); until != nil && until.Before(before) {
-		return *until
+	until := w.months.Load()
+	if until == nil || !until.Before(before) {
+		return before
 	}
-	return before
+	if least := before.Add(-maxUncounted); until.Before(least) {
+		return least
+	}
+	return *until
 }
 
 // monthsStep looks for schedules whose runs have ended, or counts runs of some of those
@@ -134,7 +143,14 @@ func (w *Worker) countRuns(ctx context.Context, keys []store.ScheduleKey) (unfin
 	var changes []store.MonthsChange
 	for i := range read {
 		of := &read[i]
-		if months := stats.CountRuns(of, now); len(months) > 0 {
+		var months []*store.ScheduleMonth
+		if err := fault.Guard(func() error {
+			months = stats.CountRuns(of, now)
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if len(months) > 0 {
 			changes = append(changes, store.MonthsChange{ScheduleKey: of.ScheduleKey, Through: of.Through, Months: months})
 		}
 		if of.More {

@@ -17,14 +17,14 @@ import (
 )
 
 // ended is a store with one ended run of each of some schedules. The runs of one can't be
-// read, those of another not be counted.
+// read, those of another not be stored, and counting those of a third panics.
 type ended struct {
 	Store
-	keys                 []store.ScheduleKey
-	unreadable, unstored store.ScheduleKey
-	away                 bool
-	mark                 store.PruneMark
-	counted              []store.ScheduleKey
+	keys                           []store.ScheduleKey
+	unreadable, unstored, poisoned store.ScheduleKey
+	away                           bool
+	mark                           store.PruneMark
+	counted                        []store.ScheduleKey
 }
 
 func (s *ended) Now() time.Time { return time.Now() }
@@ -54,7 +54,11 @@ func (s *ended) MonthsRead(_ context.Context, keys []store.ScheduleKey, _ int) (
 	for _, key := range keys {
 		now := time.Now()
 		run := store.EndedRun{Number: 1, State: job.Completed, ScheduledAt: now, DueAt: now, AttemptedAt: now, EndedAt: now}
-		read = append(read, store.RunMonths{ScheduleKey: key, Runs: []store.EndedRun{run}})
+		months := store.RunMonths{ScheduleKey: key, Runs: []store.EndedRun{run}}
+		if key == s.poisoned {
+			months.Months = []*store.ScheduleMonth{nil}
+		}
+		read = append(read, months)
 	}
 	return read, nil
 }
@@ -78,7 +82,7 @@ func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 		for i := range schedules {
 			s.keys = append(s.keys, store.ScheduleKey{Account: 1 + int64(i%2), Schedule: uuid.New()})
 		}
-		s.unreadable, s.unstored = s.keys[3], s.keys[monthsBatch+1]
+		s.unreadable, s.unstored, s.poisoned = s.keys[3], s.keys[monthsBatch+1], s.keys[3*monthsBatch]
 		var log bytes.Buffer
 		w := &Worker{Config: Config{Store: s, Log: slog.New(slog.NewTextHandler(&log, nil))}}
 		m := &monthly{}
@@ -95,11 +99,48 @@ func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if len(s.counted) != schedules-2 || s.mark.Number != schedules {
-			t.Errorf("the runs of %d schedules were counted up to %+v, want %d", len(s.counted), s.mark, schedules-2)
+		if len(s.counted) != schedules-3 || s.mark.Number != schedules {
+			t.Errorf("the runs of %d schedules were counted up to %+v, want %d", len(s.counted), s.mark, schedules-3)
 		}
-		if n := strings.Count(log.String(), "schedules=1"); n != 2 {
-			t.Errorf("%d of 2 schedules are in the log:\n%s", n, log.String())
+		if n := strings.Count(log.String(), "schedules=1"); n != 3 {
+			t.Errorf("%d of 3 schedules are in the log:\n%s", n, log.String())
+		}
+	})
+}
+
+// Counting that fails for ever keeps no job for ever.
+func TestCounted_KeepsJobsForADayAtMost(t *testing.T) {
+	w := &Worker{}
+	before := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+	if got := w.counted(before); !got.Equal(before) {
+		t.Errorf("without counting: %v", got)
+	}
+	for until, want := range map[time.Time]time.Time{
+		before.Add(time.Hour): before, before: before, before.Add(-time.Hour): before.Add(-time.Hour),
+		{}: before.Add(-maxUncounted), before.Add(-48 * time.Hour): before.Add(-maxUncounted),
+	} {
+		w.countedUntil(until)
+		if got := w.counted(before); !got.Equal(want) {
+			t.Errorf("counted until %v: %v, want %v", until, got, want)
+		}
+	}
+}
+
+func TestEvery_GoesOnAfterAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := &Worker{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+		ctx, cancel := context.WithCancel(t.Context())
+		steps, begun := 0, time.Now()
+		w.every(ctx, func(context.Context) time.Duration {
+			if steps++; steps == 1 {
+				panic("a poisoned record")
+			}
+			cancel()
+			return time.Hour
+		})
+		if took := time.Since(begun); steps != 2 || took != afterPanic || !strings.Contains(log.String(), "a poisoned record") {
+			t.Errorf("%d steps in %v, log %s", steps, took, log.String())
 		}
 	})
 }
