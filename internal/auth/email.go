@@ -26,6 +26,10 @@ func (p *People) ChangeEmail(ctx context.Context, v *Visit, email, password, add
 		problems = []fault.Problem{{Pointer: "#/email", Detail: "must be an email address like alex@example.com"}}
 	case normal == v.Person.Email:
 		problems = []fault.Problem{{Pointer: "#/email", Detail: "is your address already"}}
+	case p.Provider != nil && NormalEmail(p.Provider.Join) == v.Person.Email:
+		// Whoever gets the old email next could sign up with it, and newcomers would join them.
+		return fault.New(fault.Invalid, "people who sign in at the provider join the account "+v.Person.Email+
+			" by its name; ask the operator of this service to change --oidc-account first")
 	}
 	if err := fault.Refuse(problems); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/mailaddress"
 )
@@ -42,4 +43,17 @@ func TestUseNewEmail_TellsTheOldOneHoweverManyLinksItGot(t *testing.T) {
 	if sent[identity.ForReset] != 3 || sent[identity.ForNotice] != 1 {
 		t.Errorf("the old email got %v, want 3 links and the notice", sent)
 	}
+}
+
+// The account that people join keeps its name: a stranger could take it.
+func TestChangeEmail_OfTheAccountThatPeopleJoin(t *testing.T) {
+	w := newTown(t, SignupOpen)
+	v, _, _ := w.citizen("ann@example.com")
+	w.PublicURL = &url.URL{Scheme: "https", Host: "punctual.example"}
+	w.Mail = func(context.Context, mailaddress.Address, identity.Purpose, string) error { return nil }
+	w.Provider = &ProviderPolicy{Join: "Ann@example.com"}
+	w.wantCode("with it as --oidc-account", w.ChangeEmail(t.Context(), v, "anna@example.com", password, home), fault.Invalid)
+	w.Provider.Join = JoinFirst
+	w.wantCode("with another", w.ChangeEmail(t.Context(), v, "anna@example.com", password, home), 0)
+	w.Close()
 }
