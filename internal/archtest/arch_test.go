@@ -134,7 +134,7 @@ var mayImport = map[string][]string{
 	"internal/why":         {"internal/job", "internal/limit"},
 	"internal/virtual":     {"internal/fault", "internal/httpapi", "internal/job", "internal/rawjson", "internal/store"},
 	"internal/workflow":    {"internal/fault", "internal/rawjson"},
-	"internal/maintenance": {"internal/job", "internal/metrics", "internal/stats", "internal/store"},
+	"internal/maintenance": {"internal/fault", "internal/job", "internal/metrics", "internal/stats", "internal/store"},
 }
 
 // testSupport names packages that only tests may import.
