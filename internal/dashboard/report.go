@@ -104,7 +104,7 @@ func (s *Server) reportCSV(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.Header().Set("Content-Type", stats.ReportType+"; charset=utf-8; header=present")
+	c.Header().Set("Content-Type", stats.ReportContentType)
 	c.Header().Set("Content-Disposition", `attachment; filename="punctuality-`+stats.FormatMonth(r.Month)+`-`+r.Schedule.String()+`.csv"`)
 	_, _ = c.Write(r.AppendCSV(nil)) // the browser may have disconnected
 	return nil

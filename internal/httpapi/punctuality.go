@@ -30,10 +30,7 @@ func (s *Server) getPunctuality(c *call) error {
 func appendLateness(b []byte, l *stats.Lateness) []byte {
 	b = append(append(b, `{"since":"`...), job.FormatTime(l.Since)...)
 	b = strconv.AppendUint(append(b, `","attempts":`...), l.Attempts, 10)
-	b = appendMillis(append(b, `,"lateness_ms":{"p50":`...), l.P50)
-	b = appendMillis(append(b, `,"p99":`...), l.P99)
-	b = appendMillis(append(b, `,"p999":`...), l.P999)
-	return append(appendMillis(append(b, `,"worst":`...), l.Worst), `}}`...)
+	return append(l.Append(append(b, `,"lateness_ms":`...)), '}')
 }
 
 // schedulePunctuality responds with the report of a month of a schedule, as CSV if the
@@ -57,7 +54,7 @@ func (s *Server) schedulePunctuality(c *call) error {
 	if !strings.HasPrefix(c.r.Header.Get("Accept"), stats.ReportType) {
 		return c.writeRecord(http.StatusOK, report.Append)
 	}
-	c.Header().Set("Content-Type", stats.ReportType+"; charset=utf-8; header=present")
+	c.Header().Set("Content-Type", stats.ReportContentType)
 	c.WriteHeader(http.StatusOK)
 	_, _ = c.Write(report.AppendCSV(nil)) // fails only if the client is gone
 	return nil

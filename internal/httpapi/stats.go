@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 
@@ -54,14 +53,6 @@ func appendPoint(b []byte, p *stats.Point) []byte {
 }
 
 func appendTimes(b []byte, p50, p99 float64) []byte {
-	b = appendMillis(append(b, `{"p50":`...), p50)
-	return append(appendMillis(append(b, `,"p99":`...), p99), '}')
-}
-
-// appendMillis appends milliseconds rounded to two decimals; null for NaN.
-func appendMillis(b []byte, ms float64) []byte {
-	if math.IsNaN(ms) {
-		return append(b, `null`...)
-	}
-	return strconv.AppendFloat(b, math.Round(ms*100)/100, 'f', -1, 64)
+	b = stats.AppendMillis(append(b, `{"p50":`...), p50)
+	return append(stats.AppendMillis(append(b, `,"p99":`...), p99), '}')
 }

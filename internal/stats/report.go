@@ -87,21 +87,7 @@ func (r *Report) Append(b []byte) []byte {
 	}
 	b = strconv.AppendInt(append(b, `},"late_after_ms":`...), LateAfter.Milliseconds(), 10)
 	l := m.Lateness()
-	for i, p := range []struct {
-		name string
-		ms   float64
-	}{{`,"lateness_ms":{"p50":`, l.P50}, {`,"p99":`, l.P99}, {`,"p999":`, l.P999}, {`,"worst":`, l.Worst}} {
-		b = append(b, p.name...)
-		if text := millis(p.ms); text != "" {
-			b = append(b, text...)
-		} else {
-			b = append(b, `null`...)
-		}
-		if i == 3 {
-			b = append(b, '}')
-		}
-	}
-	b = append(b, `,"outages":[`...)
+	b = append(l.Append(append(b, `,"lateness_ms":`...)), `,"outages":[`...)
 	for i, o := range m.Outages {
 		if i > 0 {
 			b = append(b, ',')
@@ -114,16 +100,27 @@ func (r *Report) Append(b []byte) []byte {
 	return append(strconv.AppendInt(append(b, `],"outages_omitted":`...), m.Omitted, 10), '}')
 }
 
-// millis returns milliseconds rounded to two decimals; "" for NaN.
-func millis(ms float64) string {
-	if math.IsNaN(ms) {
-		return ""
-	}
-	return strconv.FormatFloat(math.Round(ms*100)/100, 'f', -1, 64)
+// Append appends the percentiles and the worst as JSON.
+func (l *Lateness) Append(b []byte) []byte {
+	b = AppendMillis(append(b, `{"p50":`...), l.P50)
+	b = AppendMillis(append(b, `,"p99":`...), l.P99)
+	b = AppendMillis(append(b, `,"p999":`...), l.P999)
+	return append(AppendMillis(append(b, `,"worst":`...), l.Worst), '}')
 }
 
-// ReportType is the media type of AppendCSV.
-const ReportType = "text/csv"
+// AppendMillis appends milliseconds rounded to two decimals; null for NaN.
+func AppendMillis(b []byte, ms float64) []byte {
+	if math.IsNaN(ms) {
+		return append(b, `null`...)
+	}
+	return strconv.AppendFloat(b, math.Round(ms*100)/100, 'f', -1, 64)
+}
+
+// ReportType is the media type of AppendCSV, and ReportContentType the whole of it.
+const (
+	ReportType        = "text/csv"
+	ReportContentType = ReportType + "; charset=utf-8; header=present"
+)
 
 // AppendCSV appends the report as CSV (RFC 4180): a line for each figure, one for each
 // reason of missed points and one for each outage, with the columns figure, value, from and
@@ -141,10 +138,16 @@ func (r *Report) AppendCSV(b []byte) []byte {
 		line("missed "+reason, strconv.FormatInt(m.Missed[i], 10), "", "")
 	}
 	l := m.Lateness()
-	line("lateness p50 ms", millis(l.P50), "", "")
-	line("lateness p99 ms", millis(l.P99), "", "")
-	line("lateness p99.9 ms", millis(l.P999), "", "")
-	line("lateness worst ms", millis(l.Worst), "", "")
+	for _, p := range []struct {
+		name string
+		ms   float64
+	}{{"p50", l.P50}, {"p99", l.P99}, {"p99.9", l.P999}, {"worst", l.Worst}} {
+		value := "" // nothing was made
+		if !math.IsNaN(p.ms) {
+			value = string(AppendMillis(nil, p.ms))
+		}
+		line("lateness "+p.name+" ms", value, "", "")
+	}
 	for _, o := range m.Outages {
 		line("outage "+o.Reason, strconv.FormatInt(o.Runs, 10), job.FormatTime(o.From), job.FormatTime(o.To))
 	}
