@@ -10,7 +10,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -80,9 +79,7 @@ var recipientNotes = map[consent.State]string{
 
 // refuseAlert shows the alerts again with what is wrong.
 func (s *Server) refuseAlert(c *call, refused error) error {
-	switch fault.CodeOf(refused) {
-	case fault.Invalid, fault.TooMany:
-	default:
+	if !ofForm(refused) {
 		return refused
 	}
 	d, err := s.readAlerts(c)

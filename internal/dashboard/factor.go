@@ -5,7 +5,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
-	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 var factorRoutes = []route{
@@ -41,11 +40,10 @@ func (s *Server) showFactor(c *call, status int, codes []string, r view.Refusal)
 
 // refuseFactor shows the page again with what is wrong with a form.
 func (s *Server) refuseFactor(c *call, form string, err error) error {
-	switch fault.CodeOf(err) {
-	case fault.Invalid, fault.TooMany:
-		return s.showFactor(c, c.statusOf(err), nil, view.Refusal{Form: form, Err: err})
+	if !ofForm(err) {
+		return err
 	}
-	return err
+	return s.showFactor(c, c.statusOf(err), nil, view.Refusal{Form: form, Err: err})
 }
 
 func (s *Server) startFactor(c *call) error {

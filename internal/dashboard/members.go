@@ -179,8 +179,7 @@ func (s *Server) join(c *call) error {
 	}
 	token, err := s.People.Join(c.r.Context(), code, c.r.PostForm.Get("password"), c.client())
 	if err != nil {
-		switch fault.CodeOf(err) {
-		case fault.Invalid, fault.TooMany:
+		if ofForm(err) {
 			return s.showInvitation(c, c.statusOf(err), err)
 		}
 		return err

@@ -5,7 +5,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/auth"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 )
 
@@ -50,8 +49,7 @@ func (s *Server) showReset(c *call, status int, refusal error) error {
 func (s *Server) reset(c *call) error {
 	err := s.People.ResetPassword(c.r.Context(), c.r.PathValue("token"), c.r.PostForm.Get("password"), c.address())
 	if err != nil {
-		switch fault.CodeOf(err) {
-		case fault.Invalid, fault.TooMany:
+		if ofForm(err) {
 			return s.showReset(c, c.statusOf(err), err)
 		}
 		return err
@@ -74,8 +72,7 @@ func (s *Server) showConfirm(c *call, status int, refusal error) error {
 func (s *Server) confirmEmail(c *call) error {
 	in, err := s.People.ConfirmEmail(c.r.Context(), c.r.PathValue("token"), c.r.PostForm.Get("password"), c.client())
 	if err != nil {
-		switch fault.CodeOf(err) {
-		case fault.Invalid, fault.TooMany:
+		if ofForm(err) {
 			return s.showConfirm(c, c.statusOf(err), err)
 		}
 		return err
@@ -114,8 +111,7 @@ func (s *Server) showNewEmail(c *call, status int, refusal error) error {
 func (s *Server) useNewEmail(c *call) error {
 	in, err := s.People.UseNewEmail(c.r.Context(), c.r.PathValue("token"), c.r.PostForm.Get("password"), c.client())
 	if err != nil {
-		switch fault.CodeOf(err) {
-		case fault.Invalid, fault.TooMany:
+		if ofForm(err) {
 			return s.showNewEmail(c, c.statusOf(err), err)
 		}
 		return err

@@ -70,11 +70,16 @@ func (s *Server) readSettings(c *call) (*view.Settings, error) {
 	return d, s.readSessions(c, d)
 }
 
+// ofForm reports whether an error is shown in the form that was sent: about what was
+// entered, or how often.
+func ofForm(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.Invalid || code == fault.TooMany
+}
+
 // refuseForm shows the settings again with what is wrong with a form.
 func (s *Server) refuseForm(c *call, form string, err error) error {
-	switch fault.CodeOf(err) {
-	case fault.Invalid, fault.TooMany:
-	default:
+	if !ofForm(err) {
 		return err
 	}
 	d, readErr := s.readSettings(c)
