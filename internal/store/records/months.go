@@ -241,7 +241,7 @@ func (r *Records) MonthsWrite(ctx context.Context, changes []store.MonthsChange)
 // MonthsMark implements store.Months.
 func (r *Records) MonthsMark(ctx context.Context) (mark store.PruneMark, err error) {
 	err = r.engine.Read(ctx, Background, Query{
-		SQL: `SELECT at, passed FROM schedule_months_mark WHERE id = 1`, Row: into(&mark.At, &mark.Number),
+		SQL: `SELECT at, number FROM schedule_months_mark WHERE id = 1`, Row: into(&mark.At, &mark.Number),
 	})
 	return mark, err
 }
@@ -249,7 +249,7 @@ func (r *Records) MonthsMark(ctx context.Context) (mark store.PruneMark, err err
 // MonthsMarkAt implements store.Months.
 func (r *Records) MonthsMarkAt(ctx context.Context, mark store.PruneMark) error {
 	return r.write(ctx, Query{
-		SQL:  `UPDATE schedule_months_mark SET at = $1, passed = $2 WHERE id = 1 AND (at < $1 OR at = $1 AND passed < $2)`,
+		SQL:  `UPDATE schedule_months_mark SET at = $1, number = $2 WHERE id = 1 AND (at < $1 OR at = $1 AND number < $2)`,
 		Args: []any{Instant(mark.At), mark.Number},
 	})
 }

@@ -12,12 +12,11 @@ CREATE TABLE schedule_months (
 
 CREATE INDEX schedule_months_old ON schedule_months (month);
 
--- When the last job became final that was looked at for runs to count, and its number
--- (passed).
+-- When the last job became final that was looked at for runs to count, and its number.
 CREATE TABLE schedule_months_mark (
     id     integer PRIMARY KEY,
     at     bigint NOT NULL,
-    passed bigint NOT NULL
+    number bigint NOT NULL
 );
 
-INSERT INTO schedule_months_mark (id, at, passed) VALUES (1, 0, 0);
+INSERT INTO schedule_months_mark (id, at, number) VALUES (1, 0, 0);
