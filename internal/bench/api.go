@@ -183,6 +183,8 @@ type vitals struct {
 	cpu       time.Duration
 	resident  float64 // bytes
 	completed float64 // jobs
+	relayed   float64 // rows of an outbox that became jobs
+	active    bool    // whether it is the active relay
 }
 
 func (a *api) vitals(ctx context.Context) (vitals, error) {
@@ -208,6 +210,10 @@ func readVitals(text []byte) (v vitals) {
 			v.resident = n
 		case `punctual_jobs_finished_total{outcome="completed"}`:
 			v.completed = n
+		case `punctual_outbox_rows_total{outcome="created"}`:
+			v.relayed = n
+		case "punctual_outbox_active":
+			v.active = n > 0
 		}
 	}
 	return v

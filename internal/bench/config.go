@@ -27,6 +27,9 @@ type Config struct {
 
 	// DatabaseURL is for the service; "" for a SQLite file that is thrown away.
 	DatabaseURL string
+	// OutboxURL is the PostgreSQL database of the application in the workload outbox; ""
+	// for a SQLite file that is thrown away.
+	OutboxURL string
 	// BaseURL and APIKey are of a service that runs already; "" to start one.
 	BaseURL, APIKey string
 	// AuthorityFile keeps the certificate and the key of the target's authority,
@@ -111,6 +114,8 @@ func (c *Config) Validate() error {
 		return errors.New("--backlog must be from 100 to 100000000")
 	case s.Workers < 1 || s.Workers > 10_000:
 		return errors.New("--workers must be from 1 to 10000")
+	case c.OutboxURL != "" && !strings.HasPrefix(c.OutboxURL, "postgres"):
+		return errors.New("--outbox-url must begin with postgres://; without it the application's database is a SQLite file")
 	case c.DatabaseURL != "" && c.BaseURL != "":
 		return errors.New("--database-url and --base-url exclude each other: a service that runs already has its database")
 	case c.BaseURL == "" && c.APIKey != "":

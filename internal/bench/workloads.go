@@ -31,6 +31,8 @@ func init() {
 		{name: "herd", about: "jobs that are due at one instant", run: herd},
 		{name: "steady", about: "jobs that are due at any time", run: steady},
 		{name: "webhooks", about: "steady, each job with a callback and a webhook", run: webhooks},
+		{name: "outbox", about: "jobs committed with an application's data, one a transaction, then many that wait for the relay", run: outbox,
+			own: true},
 		{name: "crowd", about: "one account with very many jobs due at once, another with few", run: crowd, own: true},
 		{name: "slow", about: "steady, with nine of ten targets that do not answer; the service makes as many requests at once as it does by default", run: slow, addresses: true},
 		{name: "hosts", about: "a herd for many different hosts, twice", run: hosts, addresses: true},

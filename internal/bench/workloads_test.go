@@ -48,8 +48,9 @@ var tiny = []string{"--n=50", "--rate=40", "--seconds=1", "--backlog=1000", "--w
 func TestEveryWorkload(t *testing.T) {
 	t.Parallel()
 	tested := map[string]bool{}
-	for _, group := range []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "crowd", "slow", "hosts", "large", "backlog",
-		"crash"} {
+	groups := []string{"ceiling,ingest", "bulk", "herd,cost", "steady,webhooks", "outbox", "crowd", "slow", "hosts", "large",
+		"backlog", "crash"}
+	for _, group := range groups {
 		for name := range strings.SplitSeq(group, ",") {
 			tested[name] = true
 		}

@@ -26,6 +26,7 @@ type benchCommand struct {
 	SVG  string `name:"svg" placeholder:"FILE" help:"Write a chart of the latencies."`
 
 	DatabaseURL string `name:"database-url" placeholder:"URL" help:"The database for the service. It is filled with jobs, so use one that you can throw away. Default: a temporary SQLite file."`
+	OutboxURL   string `name:"outbox-url" placeholder:"URL" help:"The application's PostgreSQL database in the workload outbox, which makes a schema there and drops it. Default: a temporary SQLite file."`
 	BaseURL     string `name:"base-url" placeholder:"URL" help:"Measure a service that already runs on this machine; needs --api-key and --authority."`
 	APIKey      string `name:"api-key" placeholder:"KEY" help:"Key for that service."`
 	Authority   string `placeholder:"FILE" help:"The CA certificate of the bench's target, with its key; created if missing. Start that service with --allow-private-targets --target-ca-file FILE."`
@@ -48,7 +49,7 @@ func (c *benchCommand) Run(env *environment) error {
 		Out: env.out, ErrOut: env.errOut, Terminal: isTerminal(env.errOut) && os.Getenv("TERM") != "dumb",
 		Version: buildinfo.Read().Version, Program: program,
 		Workloads: c.Workloads, Runs: c.Runs, Sizes: c.sizes(),
-		DatabaseURL: c.DatabaseURL, BaseURL: c.BaseURL, APIKey: c.APIKey, AuthorityFile: c.Authority,
+		DatabaseURL: c.DatabaseURL, OutboxURL: c.OutboxURL, BaseURL: c.BaseURL, APIKey: c.APIKey, AuthorityFile: c.Authority,
 		JSON: c.JSON, SVG: c.SVG,
 	})
 }
