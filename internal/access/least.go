@@ -60,6 +60,7 @@ var Least = map[string]identity.Role{
 	"service.FindSchedules":              identity.RoleViewer,
 	"service.Group":                      identity.RoleViewer,
 	"service.Groups":                     identity.RoleViewer,
+	"service.SchedulesNaming":            identity.RoleViewer,
 	"service.Job":                        identity.RoleViewer,
 	"service.JobDetails":                 identity.RoleViewer,
 	"service.JobFailures":                identity.RoleViewer,

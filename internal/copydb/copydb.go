@@ -152,7 +152,7 @@ func copyGroups(ctx context.Context, from, to Store) error {
 			groups, err = from.GroupList(ctx, accounts[i].Number, after, groupPage)
 			for k := 0; err == nil && k < len(groups); k++ {
 				after = groups[k].Name
-				_, err = to.GroupPut(ctx, groups[k], nil)
+				err = to.GroupCopy(ctx, groups[k])
 			}
 			more = len(groups) == groupPage
 		}

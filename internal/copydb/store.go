@@ -27,7 +27,7 @@ type Store interface {
 	LimitList(ctx context.Context, owner job.Owner, after string, limit int) ([]store.Limit, error)
 	LimitPut(ctx context.Context, owner job.Owner, l store.Limit, putIf store.PutIf) (created bool, err error)
 	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
-	GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error)
+	GroupCopy(ctx context.Context, g *job.Group) error
 	MuteList(ctx context.Context, account int64, schedules []uuid.UUID) ([]*job.Mute, error)
 	MuteCopy(ctx context.Context, m *job.Mute) error
 	MonthsPage(ctx context.Context, account int64, after uuid.UUID, month int64, limit int) ([]*store.ScheduleMonth, error)

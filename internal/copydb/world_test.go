@@ -147,6 +147,7 @@ func (f *filler) fill() {
 		f.secrets(owner)
 		f.alerts(owner)
 		f.limits(owner)
+		f.groups(owner)
 		f.recipients(owner)
 		f.jobs(owner)
 		f.schedules(owner)
@@ -253,7 +254,7 @@ func (f *filler) limits(owner job.Owner) {
 	f.Helper()
 	for i, key := range []string{"a", "b", "host:example.com"} {
 		_, err := f.s.LimitPut(f.ctx, owner, store.Limit{Key: key,
-			Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Paused: i == 1}}, store.PutAlways)
+			Limit: limit.Limit{Calls: i, Per: time.Minute, Parallel: 2, Ordered: i == 2, Paused: i == 1}}, store.PutAlways)
 		f.ok(err)
 	}
 }
@@ -395,6 +396,16 @@ func (f *filler) claim(j *job.Job, deliveries ...job.Delivery) {
 
 func (f *filler) log(j *job.Job, event string) job.Log {
 	return job.Log{ID: job.NewID(f.now), Owner: j.Owner, Job: j.Number, Event: event, InsertedAt: f.now, Payload: rawjson.Value(args)}
+}
+
+// groups stores more groups than are read at once, one of which was changed.
+func (f *filler) groups(owner job.Owner) {
+	f.Helper()
+	for i := range groupPage + 2 {
+		_, err := f.s.GroupPut(f.ctx, &job.Group{Account: owner.Number, Name: fmt.Sprint("g", i%(groupPage+1)),
+			Targets: rawjson.Value(fmt.Sprintf(`[{"name":"☃","url":"https://example.com/%d"}]`, i))}, nil)
+		f.ok(err)
+	}
 }
 
 // mutes mutes all of the owner's schedules, and counts months of them.
@@ -555,10 +566,15 @@ func dump(t testing.TB, s store.Copyable) string {
 		for _, k := range signing {
 			show("signing key", k.Account, k.Number, k.Private, k.CreatedAt, k.SignsAt, k.EndsAt)
 		}
+		groups, err := s.GroupList(t.Context(), a.Number, "", job.MaxGroups)
+		ok(err)
+		for _, g := range groups {
+			show("group", g.Account, g.Name, g.Targets, g.InsertedAt, g.UpdatedAt)
+		}
 		limits, err := s.LimitList(t.Context(), a.Owner, "", limit.MaxPerAccount)
 		ok(err)
 		for _, l := range limits {
-			show("limit", a.Number, l.Key, l.Calls, l.Per, l.Parallel, l.Paused)
+			show("limit", a.Number, l.Key, l.Calls, l.Per, l.Parallel, l.Ordered, l.Paused)
 		}
 		schedules, err := s.ScheduleList(t.Context(), a.Owner, job.ScheduleQuery{ListQuery: all})
 		ok(err)

@@ -119,6 +119,7 @@ func (c *call) findPages() []view.FindItem {
 			page("Settings", "/settings", "account"), page("API keys", "/settings", "tokens"),
 			page("Usage and limits", "/settings/usage", "quota"), page("Secrets", "/secrets", "credentials"),
 			page("Limits for receivers", "/limits", "rate parallel"),
+			page("Groups of targets", "/groups", "fan out topics"),
 			page("Alerts", "/alerts", "notifications"), page("Sessions", "/settings#sessions", "devices signed in"),
 			page("Second factor", "/settings/second-factor", "totp 2fa"),
 			page("Audit log", "/settings/audit", "history sign-ins"))

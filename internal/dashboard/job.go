@@ -104,6 +104,15 @@ func (s *Server) readRelations(c *call, d *view.Job) error {
 		}
 		origin = before.RerunOf
 	}
+	if d.Group = job.GroupNamed(d.Job.Args); d.Group == "" && d.Job.Parent != 0 {
+		run, err := s.Service.Job(ctx, c.owner(), job.Ref{Number: d.Job.Parent})
+		if err != nil && fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+		if err == nil {
+			d.Group = job.GroupNamed(run.Args)
+		}
+	}
 	if d.Schedule == nil {
 		return nil
 	}

@@ -58,10 +58,19 @@ func (s *Server) cancelJobs(c *call) error {
 			return noJob
 		}
 	}
+	n, err := s.cancelAll(c, ids)
+	if err != nil {
+		return err
+	}
+	return c.backToJobs("selected", "count", strconv.Itoa(n))
+}
+
+// cancelAll cancels jobs and returns how many were unfinished.
+func (s *Server) cancelAll(c *call, ids []job.Ref) (int, error) {
 	since := s.Service.Now().Add(-clockTolerance)
 	jobs, err := s.Service.CancelMany(c.r.Context(), c.owner(), ids)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	cancelled := map[int64]bool{}
 	for _, j := range jobs {
@@ -69,7 +78,7 @@ func (s *Server) cancelJobs(c *call) error {
 			cancelled[j.Number] = true
 		}
 	}
-	return c.backToJobs("selected", "count", strconv.Itoa(len(cancelled)))
+	return len(cancelled), nil
 }
 
 // backToJobs redirects to the list with the filters that it had, and with further

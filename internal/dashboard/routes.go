@@ -67,6 +67,7 @@ func allRoutes() []route {
 		alertRoutes,
 		consentRoutes,
 		limitRoutes,
+		groupRoutes,
 		sessionRoutes,
 		factorRoutes,
 		auditRoutes,

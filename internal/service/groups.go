@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/access"
 	"github.com/punctual-dev/punctual/internal/admission"
 	"github.com/punctual-dev/punctual/internal/audit"
@@ -89,6 +91,19 @@ func (s *Service) Groups(ctx context.Context, owner job.Owner, after string, n i
 // namingGroup is how many of the schedules that name a group are counted.
 const namingGroup = 100
 
+// SchedulesNaming returns the ids of the owner's schedules that name a group, up to most.
+func (s *Service) SchedulesNaming(ctx context.Context, owner job.Owner, group string, most int) ([]uuid.UUID, error) {
+	ctx, release := admission.Hold(ctx) // only their ids are kept
+	defer release()
+	named, err := s.Store.ScheduleList(ctx, owner,
+		job.ScheduleQuery{ListQuery: job.ListQuery{Limit: most}, Tags: []string{job.GroupTag(group)}})
+	ids := make([]uuid.UUID, len(named))
+	for i, n := range named {
+		ids[i] = n.ID
+	}
+	return ids, err
+}
+
 // DeleteGroup deletes one of the owner's groups, unless schedules name it.
 func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string, match Match) error {
 	if err := access.Allow(ctx, "service.DeleteGroup"); err != nil {
@@ -101,10 +116,7 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string,
 	if err != nil {
 		return err
 	}
-	held, release := admission.Hold(ctx) // only their number is kept
-	named, err := s.Store.ScheduleList(held, owner,
-		job.ScheduleQuery{ListQuery: job.ListQuery{Limit: namingGroup}, Tags: []string{job.GroupTag(name)}})
-	release()
+	named, err := s.SchedulesNaming(ctx, owner, name, namingGroup)
 	if err != nil {
 		return err
 	}
@@ -112,7 +124,7 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string,
 		count := strconv.Itoa(n) + " schedules name"
 		switch {
 		case n == 1:
-			count = "schedule " + named[0].ID.String() + " names"
+			count = "schedule " + named[0].String() + " names"
 		case n == namingGroup:
 			count = "at least " + count
 		}

@@ -22,6 +22,8 @@ type Groups interface {
 	// holds returns for the revision of the stored group, 0 if there is none. A nil holds
 	// is no condition.
 	GroupPut(ctx context.Context, g *job.Group, holds func(revision int64) error) (created bool, err error)
+	// GroupCopy stores a group as it is, in place of one with its name.
+	GroupCopy(ctx context.Context, g *job.Group) error
 	// GroupGet returns one of an account's groups, or a NotFound fault.
 	GroupGet(ctx context.Context, account int64, name string) (*job.Group, error)
 	// GroupList returns up to limit of an account's groups after a name, in order of the

@@ -40,8 +40,10 @@ type Job struct {
 	// Children those that it became.
 	Around                    []time.Duration
 	Origins, Reruns, Children []int64
-	Begun                     bool   // the notice is about an action without a result yet
-	Self                      string // the address of the live part
+	// Group is the group that the run names, or of whose run the job is a part; "" if none.
+	Group string
+	Begun bool   // the notice is about an action without a result yet
+	Self  string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
 }

@@ -101,6 +101,7 @@ func (d *Secrets) hostProblem() string { return d.Form.at("secret", "#/hosts") }
 func settingsTabs(current string) []ui.Tab {
 	tabs := []ui.Tab{{Label: "Account", Href: "/settings"}, {Label: "People", Href: "/settings/members"},
 		{Label: "Usage", Href: "/settings/usage"}, {Label: "Secrets", Href: "/secrets"}, {Label: "Limits", Href: "/limits"},
+		{Label: "Groups", Href: "/groups"},
 		{Label: "Alerts", Href: "/alerts"}, {Label: "Audit log", Href: "/settings/audit"}}
 	for i := range tabs {
 		tabs[i].Current = tabs[i].Href == current

@@ -59,6 +59,7 @@ var methods = map[string]bool{
 	"EncryptedReplace":   true,
 	"EncryptedSigning":   true,
 	"FailedJobs":         true,
+	"GroupCopy":          true,
 	"GroupDelete":        true,
 	"GroupGet":           true,
 	"GroupList":          true,
@@ -521,6 +522,13 @@ func (s *Store) EncryptedSigning(ctx context.Context, a store.Encrypted, b int) 
 func (s *Store) FailedJobs(ctx context.Context, a job.Owner, b time.Time, c int) ([]job.FailedJob, error) {
 	return get(ctx, s, "FailedJobs", func() ([]job.FailedJob, error) {
 		return s.Store.FailedJobs(ctx, a, b, c)
+	})
+}
+
+// GroupCopy implements store.Store.
+func (s *Store) GroupCopy(ctx context.Context, a *job.Group) error {
+	return do(ctx, s, "GroupCopy", func() error {
+		return s.Store.GroupCopy(ctx, a)
 	})
 }
 

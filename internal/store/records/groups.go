@@ -50,6 +50,11 @@ func (r *Records) GroupPut(ctx context.Context, g *job.Group, holds func(revisio
 	return created, err
 }
 
+// GroupCopy implements store.Groups.
+func (r *Records) GroupCopy(ctx context.Context, g *job.Group) error {
+	return r.write(ctx, groups.Put(g))
+}
+
 // groupHolds checks a condition on the revision of a group, if it is there.
 func groupHolds(old []*job.Group, holds func(revision int64) error) error {
 	switch {

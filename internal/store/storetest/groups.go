@@ -95,6 +95,16 @@ func groupsConditions(w *world) {
 	if err := w.s.GroupDelete(w.ctx, w.owner.Number, "g", refuse); err != refusal || seen != last {
 		w.Errorf("GroupDelete that is refused: %v, revision %d of %d", err, seen, last)
 	}
+	copied := &job.Group{Account: w.owner.Number, Name: "g", Targets: rawjson.Value("[1]"),
+		InsertedAt: w.now.Add(-2 * time.Hour).Truncate(time.Microsecond), UpdatedAt: w.now.Add(-time.Hour).Truncate(time.Microsecond)}
+	for range 2 {
+		w.ok("GroupCopy", w.s.GroupCopy(w.ctx, copied))
+		stored, err := w.s.GroupGet(w.ctx, w.owner.Number, "g")
+		w.ok("GroupGet", err)
+		if !stored.InsertedAt.Equal(copied.InsertedAt) || stored.Revision() != copied.Revision() || string(stored.Targets) != "[1]" {
+			w.Errorf("GroupCopy stored %+v", stored)
+		}
+	}
 	w.ok("GroupDelete", w.s.GroupDelete(w.ctx, w.owner.Number, "g", allow))
 	w.wantCode("GroupDelete of none", w.s.GroupDelete(w.ctx, w.owner.Number, "g", refuse), fault.NotFound)
 	if _, err := w.s.GroupGet(w.ctx, w.other.Number, "g"); err != nil {
