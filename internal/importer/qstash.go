@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -163,6 +164,9 @@ type qstashScheduleRecord struct {
 	Labels          []string            `json:"labels"`
 }
 
+// farCron is when a paused schedule would run until it is paused: on the leap days.
+const farCron = "0 0 29 2 *"
+
 func qstashSchedule(s *qstashScheduleRecord) *QStashItem {
 	item := &QStashItem{Kind: "schedule", Name: s.ID}
 	if item.Err = s.refusal(); item.Err != nil {
@@ -178,10 +182,14 @@ func qstashSchedule(s *qstashScheduleRecord) *QStashItem {
 	if !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "http://") {
 		to = url.PathEscape(to)
 	}
-	item.call("POST", "/v2/schedules/"+to, s.header(), body)
-	if s.Paused {
+	header := s.header()
+	if s.Paused { // a schedule that is replaced stays paused, so it never runs between the calls
+		idle := maps.Clone(header)
+		idle["Upstash-Cron"] = []string{farCron}
+		item.call("POST", "/v2/schedules/"+to, idle, body)
 		item.call("PATCH", "/v2/schedules/"+url.PathEscape(s.ID)+"/pause", nil, nil)
 	}
+	item.call("POST", "/v2/schedules/"+to, header, body)
 	if s.Callback != "" || s.FailureCallback != "" {
 		item.Notes = append(item.Notes, "options of its callbacks (Upstash-Callback-…) are not shown by that API, and are not imported")
 	}

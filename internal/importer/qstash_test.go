@@ -51,8 +51,11 @@ func TestQStash(t *testing.T) {
 			{"scheduleId":"step","cron":"0 4 * * *","destination":"https://e","header":{"Upstash-Workflow-RunId":["wfr_1"]}},
 			{"scheduleId":"garbled","cron":"0 4 * * *","destination":"https://e","bodyBase64":"?"}]`,
 			[]string{
-				"schedule s: POST /v2/schedules/https://e/?a=bhello Upstash-Cron=CRON_TZ=Europe/Berlin 0 4 * * * Upstash-Retries=0 " +
-					"Upstash-Flow-Control-Value=rate=5, period=60 Upstash-Label=l,m Upstash-Forward-X-A=1|2 Content-Type=text/plain PATCH /v2/schedules/s/pause",
+				"schedule s: POST /v2/schedules/https://e/?a=bhello Upstash-Cron=0 0 29 2 * Upstash-Retries=0 " +
+					"Upstash-Flow-Control-Value=rate=5, period=60 Upstash-Label=l,m Upstash-Forward-X-A=1|2 Content-Type=text/plain " +
+					"PATCH /v2/schedules/s/pause " +
+					"POST /v2/schedules/https://e/?a=bhello Upstash-Cron=CRON_TZ=Europe/Berlin 0 4 * * * Upstash-Retries=0 " +
+					"Upstash-Flow-Control-Value=rate=5, period=60 Upstash-Label=l,m Upstash-Forward-X-A=1|2 Content-Type=text/plain",
 				"schedule bytes: POST /v2/schedules/thi Upstash-Cron=0 4 * * *",
 				"schedule llm: ! sends to the provider api/llm", "schedule hidden: ! has the redacted header Authorization",
 				"schedule secret: ! has a redacted body",

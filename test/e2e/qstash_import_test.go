@@ -65,6 +65,9 @@ func TestQStash_ImportTakesOverAnAccount(t *testing.T) {
 			"callback", "queueName",
 			"flowControlKey", "rate", "period", "parallelism", "labels", "isPaused")
 	}
+	if runs := to.Client.Get("/api/jobs?state=scheduled").Want(200).Data().Items(); len(runs) != 1 {
+		t.Errorf("%d runs are due, want that of the schedule that is not paused", len(runs))
+	}
 	same("the body", "/v2/schedules/yearly", "bodyBase64")
 	same("the body", "/v2/schedules/paused", "body")
 	same("the queue", "/v2/queues/q", "name", "parallelism", "paused")

@@ -255,7 +255,7 @@ func (a *API) Fail(w http.ResponseWriter, _ *http.Request, status int, f *fault.
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(rawjson.AppendText([]byte(`{"error":`), f.Message), '}'))
+	_, _ = w.Write(append(rawjson.AppendText([]byte(`{"error":`), said(f)), '}'))
 }
 
 // write responds with a value as JSON.

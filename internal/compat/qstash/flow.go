@@ -264,7 +264,7 @@ func limitChange(what string, query url.Values) (change service.LimitChange, err
 
 // readPin reads the values that are pinned.
 func readPin(query url.Values, change *service.LimitChange) error {
-	r := &reader{}
+	r := &reader{parameter: true}
 	if text := query.Get("parallelism"); text != "" {
 		n := r.count("parallelism", text, limit.MaxParallel)
 		change.Parallel = &n

@@ -63,12 +63,19 @@ type WorkflowOptions struct {
 }
 
 // reader reads headers.
-type reader struct{ problem string }
+type reader struct {
+	problem   string
+	parameter bool // it reads parameters of an address
+}
 
 // refuse notes what is wrong with a header; the first problem counts.
 func (r *reader) refuse(header, detail string) {
 	if r.problem == "" {
-		r.problem = "invalid header " + header + ": " + detail
+		kind := "header "
+		if r.parameter {
+			kind = "parameter "
+		}
+		r.problem = "invalid " + kind + header + ": " + detail
 	}
 }
 

@@ -322,7 +322,7 @@ func (c *call) storeBatch(items []batchItem) error {
 			err = c.define(m.Options)
 		}
 		if err != nil {
-			results[i] = []published{{Error: err.Error()}}
+			results[i] = []published{{Error: said(err)}}
 			continue
 		}
 		results[i] = []published{{URL: m.to.url}}
@@ -340,7 +340,7 @@ func (c *call) storeBatch(items []batchItem) error {
 		for k, result := range stored {
 			one := &results[places[k]][0]
 			if result.Err != nil {
-				*one = published{Error: result.Err.Error()}
+				*one = published{Error: said(result.Err)}
 				continue
 			}
 			one.MessageID, one.Deduplicated = lifecycle.MessageID(result.Job.ID), result.Conflict
@@ -379,7 +379,7 @@ func (c *call) storeGroups(groups map[int]*message, results [][]published, messa
 		if err != nil {
 			text := "the message could not be stored; try again shortly"
 			if fault.CodeOf(err) != fault.Internal {
-				text = err.Error()
+				text = said(err)
 			}
 			results[i] = []published{{Error: text}}
 		}

@@ -154,7 +154,7 @@ func showWaiter(wait *workflow.Step, url string) *shownWaiter {
 func showNotice(e *service.EndedWait) shownNotice {
 	n := shownNotice{Waiter: showWaiter(e.Wait, e.URL), MessageID: messageIDOf(e.Message), RunID: e.Wait.Run}
 	if e.Err != nil {
-		n.Error = e.Err.Error()
+		n.Error = said(e.Err)
 	}
 	return n
 }
