@@ -3,7 +3,6 @@ package auth
 import (
 	"cmp"
 	"context"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -71,11 +70,8 @@ func (p *People) later(ctx context.Context, do func(context.Context) error) {
 		defer func() {
 			cancel()
 			<-p.mailing.places
-			if broken := recover(); broken != nil {
-				p.Log.Error("sending an e-mail to a person failed", "panic", broken, "stack", string(debug.Stack()))
-			}
 		}()
-		if err := do(ctx); err != nil {
+		if err := fault.Guard(func() error { return do(ctx) }); err != nil {
 			p.Log.Warn("sending an e-mail to a person failed", "error", err)
 		}
 	})
