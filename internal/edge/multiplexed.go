@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/network"
+	"github.com/punctual-dev/punctual/internal/quota"
 )
 
 const (
@@ -49,14 +50,16 @@ type MultiplexedConfig struct {
 
 // Multiplexed serves HTTP/1.1 and HTTP/2, with and without TLS, to untrusted clients:
 // many requests at once on one connection, as gRPC has them. It limits connections,
-// requests under way, the time that each may take, and the bytes that are received, in
-// all and per network. A [Server] serves HTTP/1.1 only.
+// requests under way, the time that each may take, the bytes that are held, and those
+// that belong to no call of an account, in all and per network. A [Server] serves
+// HTTP/1.1 only.
 type Multiplexed struct {
 	*http.Server
 	config MultiplexedConfig
 	bytes  *budget
 	conns  *shares
 	calls  *shares
+	idle   *quota.Meter[netip.Prefix] // bytes of each network that no call pays for
 	moving drain
 }
 
@@ -65,6 +68,7 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 	s := &Multiplexed{
 		config: config, bytes: newBudget(receivedBytes),
 		conns: newShares(config.Policy, config.MaxConnections), calls: newShares(config.Policy, streamsPerConnection*config.MaxConnections),
+		idle: quota.NewMeter[netip.Prefix](time.Now()),
 	}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
@@ -76,11 +80,15 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 		MaxHeaderBytes: maxHeaderBytes,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
-			SendPingTimeout: pingAfter, PingTimeout: pingWithin, WriteByteTimeout: writeStall,
+			MaxReadFrameSize: maxFrame,
+			SendPingTimeout:  pingAfter, PingTimeout: pingWithin, WriteByteTimeout: writeStall,
 		},
 		ErrorLog: slog.NewLogLogger(config.Log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, policyKey{}, config.Policy)
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if secure, ok := c.(*tls.Conn); ok {
+				c = secure.NetConn()
+			}
+			return context.WithValue(context.WithValue(ctx, policyKey{}, config.Policy), pacedKey{}, c)
 		},
 	}
 	if config.Certificate != nil {
@@ -91,7 +99,7 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 
 // Serve serves the listener's connections until the server is shut down.
 func (s *Multiplexed) Serve(l net.Listener) error {
-	l = &counted{s.moving.listen(l), s.conns}
+	l = &counted{s.moving.listen(l), s.conns, s.idle}
 	if s.config.Certificate != nil {
 		return s.ServeTLS(l, "", "")
 	}
@@ -109,6 +117,9 @@ func (s *Multiplexed) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.calls.leave(from)
+	if c := pacedOf(r); c != nil {
+		c.arrived(r)
+	}
 	if r.Body == nil || r.Body == http.NoBody {
 		s.config.Handler.ServeHTTP(w, r)
 		return
@@ -131,7 +142,8 @@ type stream struct {
 	io.ReadCloser
 	charge charge
 	bytes  int64
-	err    error // what every further Read returns
+	err    error  // what every further Read returns
+	payer  *paced // its connection, once its account is known
 }
 
 // Read implements io.Reader.
@@ -142,6 +154,9 @@ func (b *stream) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), bodyStep)])
 	over := b.bytes + int64(n) - max(b.bytes, freeBytes)
 	b.bytes += int64(n)
+	if b.payer != nil {
+		b.payer.pay(int64(n + n/bodyShare))
+	}
 	if over > 0 {
 		if full := b.charge.add(over); full != nil {
 			b.err = full
@@ -210,36 +225,4 @@ func (s *shares) leave(from netip.Prefix) {
 	if s.networks[from]--; s.networks[from] == 0 {
 		delete(s.networks, from)
 	}
-}
-
-// counted is a listener that closes connections for which there is no room.
-type counted struct {
-	net.Listener
-	conns *shares
-}
-
-// Accept implements net.Listener.
-func (l *counted) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		from := network.Of(addrOf(c.RemoteAddr().String()))
-		if l.conns.enter(from) {
-			return &countedConn{Conn: c, leave: sync.OnceFunc(func() { l.conns.leave(from) })}, nil
-		}
-		_ = c.Close() // there is no protocol yet to say why in
-	}
-}
-
-type countedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (c *countedConn) Close() error {
-	c.leave()
-	return c.Conn.Close()
 }

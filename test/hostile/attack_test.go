@@ -121,7 +121,7 @@ func TestHostile(t *testing.T) {
 	arenas := make([]*arena, atOnce())
 	for i := range arenas {
 		arenas[i] = newArena(t, harness.SecretsKey(t), harness.Flag("public-url", "https://punctual.example.com"),
-			harness.Flag("google-listen", "127.0.0.1:0"))
+			harness.Flag("google-listen", "127.0.0.1:0"), harness.Flag("trusted-proxies", "127.0.0.0/16"))
 	}
 	var all sync.WaitGroup
 	for _, a := range arenas {

@@ -62,7 +62,8 @@ func streams(name string, n int, write func(s *strike, f *http2.Framer, id uint3
 
 // speak writes on one connection until the service or the context ends it.
 func (s *strike) speak(ctx context.Context, address string, write func(s *strike, f *http2.Framer, id uint32) error) {
-	conn, err := dialTo(ctx, address, s.address)
+	stranger := strings.Replace(s.address, "127.0.", "127.1.", 1) // others count as trusted proxies
+	conn, err := dialTo(ctx, address, stranger)
 	if err != nil {
 		pause(ctx, 10*time.Millisecond) // refused, as it may be
 		return
@@ -183,11 +184,11 @@ var googleAttacks = []attack{
 		}
 		return f.WriteRSTStream(id, http2.ErrCodeCancel)
 	}),
-	streams("streams that never end", 8, func(s *strike, f *http2.Framer,
+	streams("streams that never end", 32, func(s *strike, f *http2.Framer,
 		id uint32) error {
 		return opens(f, id, rpcHead(s.key(), createTask))
 	}),
-	streams("messages that never end", 8, func(s *strike, f *http2.Framer, id uint32) error {
+	streams("messages that never end", 32, func(s *strike, f *http2.Framer, id uint32) error {
 		if err := opens(f, id, rpcHead(s.key(), createTask)); err != nil {
 			return err
 		}
