@@ -32,6 +32,8 @@ type JobFilter struct {
 	// Name is exact. Search is part of a name, url or key.
 	Name   string
 	Search string
+	// ErrorKind is how the latest attempt that has ended failed, such as "timeout".
+	ErrorKind string
 	// Since and Until are about when jobs were created.
 	Since, Until time.Time
 }
@@ -68,6 +70,7 @@ func (f JobFilter) values() url.Values {
 	put(values, "idempotency_key", f.IdempotencyKey)
 	put(values, "host", f.Host)
 	put(values, "name", f.Name)
+	put(values, "error_kind", f.ErrorKind)
 	if f.Parent != 0 {
 		values.Set("parent", strconv.FormatInt(f.Parent, 10))
 	}

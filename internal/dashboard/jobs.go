@@ -19,6 +19,7 @@ var jobRoutes = []route{
 	{"/jobs", forMembers, map[string]handler{"GET": (*Server).jobs, "POST": (*Server).createJob}},
 	{"/jobs/new", forMembers, map[string]handler{"GET": (*Server).newJob}},
 	{"/jobs/preview", forMembers, map[string]handler{"POST": (*Server).previewJob}},
+	{"/jobs/words", forMembers, map[string]handler{"GET": (*Server).usedWords}},
 	{"/jobs/cancel", forMembers, map[string]handler{"POST": (*Server).cancelJobs}},
 	{"/jobs/{job_id}", forMembers, map[string]handler{"GET": (*Server).job}},
 	{"/jobs/{job_id}/cancel", forMembers, map[string]handler{"POST": (*Server).cancelJob}},
@@ -56,7 +57,8 @@ func (s *Server) jobs(c *call) error {
 		return c.redirectHere(values)
 	}
 	parameters := job.Parameters{Values: values}
-	query := parameters.Filters(job.OfJobs).Query
+	selection := parameters.Filters(job.OfJobs)
+	query := &selection.Query
 	list.Filters, list.Query, list.Words = filterForm(job.OfJobs, values, parameters.Problems), jobquery.Format(values), queryWords()
 	if len(parameters.Problems) > 0 {
 		return c.render(http.StatusUnprocessableEntity, view.JobsPage(list))
@@ -66,7 +68,7 @@ func (s *Server) jobs(c *call) error {
 		return err
 	}
 	list.State, list.Filters.Chips, list.Filters.Clear = c.param("state"), c.chips(job.OfJobs, values, schedule), c.clearFilters(job.OfJobs)
-	if list.Tabs, err = s.jobTabs(c, query, list); err != nil {
+	if list.Tabs, err = s.jobTabs(c, selection, list); err != nil {
 		return err
 	}
 	query.Limit = jobsShown
@@ -77,7 +79,7 @@ func (s *Server) jobs(c *call) error {
 	if query.After > 0 {
 		list.First = c.here("after", "")
 	}
-	if err := s.readJobs(c, query, list); err != nil {
+	if err := s.readJobs(c, selection, list); err != nil {
 		return err
 	}
 	list.Cancel = c.href("/jobs/cancel") + strings.TrimPrefix(c.here(), c.r.URL.Path)
@@ -96,15 +98,15 @@ const filteredCountLimit = 1000
 
 // jobTabs returns a tab for each state, with the number of jobs that match the
 // other filters. A search can't be counted.
-func (s *Server) jobTabs(c *call, query job.Query, list *view.Jobs) ([]ui.Tab, error) {
+func (s *Server) jobTabs(c *call, of job.Selection, list *view.Jobs) ([]ui.Tab, error) {
 	count := func(job.State) string { return "" }
 	if list.Search == "" {
-		query.States = nil
+		of.Query.States = nil
 		limit := service.CountLimit
-		if query.Path() == job.ByFilter {
+		if of.Query.Path() == job.ByFilter {
 			limit = filteredCountLimit
 		}
-		counts, partial, err := s.Service.Counts(c.r.Context(), c.owner(), query, limit)
+		counts, partial, err := s.Service.CountsOf(c.r.Context(), c.owner(), &of, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -72,3 +72,20 @@ func queryWords() []view.QueryWord {
 	}
 	return words
 }
+
+// usedWords returns the words of queries for the hosts and tags that the account uses, a
+// line each. The script of the query asks for them when somebody begins to type.
+func (s *Server) usedWords(c *call) error {
+	used, err := s.Service.LabelsUsed(c.r.Context(), c.owner())
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, host := range used.Hosts {
+		b.WriteString(jobquery.Format(url.Values{"host": {host}}) + "\n")
+	}
+	for _, tag := range used.Tags {
+		b.WriteString(jobquery.Format(url.Values{"tag": {tag}}) + "\n")
+	}
+	return c.text(b.String())
+}

@@ -20,7 +20,8 @@ const dueScanned = 5000
 // readJobs reads the jobs of a list. An open page names the newest job that it
 // shows: newer ones are counted and not shown, so that rows don't move under the
 // reader's hand.
-func (s *Server) readJobs(c *call, query job.Query, list *view.Jobs) error {
+func (s *Server) readJobs(c *call, of job.Selection, list *view.Jobs) error {
+	query := &of.Query
 	list.Self = c.here("part", "list")
 	if list.State == job.Available.String() && query.After == 0 && list.Search == "" && !list.Filtered() {
 		due := c.param("order") == "due"
@@ -32,11 +33,11 @@ func (s *Server) readJobs(c *call, query job.Query, list *view.Jobs) error {
 	}
 	top, err := strconv.ParseInt(c.param("top"), 10, 64)
 	pinned := err == nil && top > 0 && query.After == 0 && list.Search == "" && c.part() == "list"
-	first := query
+	first := of
 	if pinned {
 		query.After = top + 1
 	}
-	page, err := s.findJobs(c, query, list.Search)
+	page, err := s.findJobs(c, of, list.Search)
 	if err != nil {
 		return err
 	}
@@ -97,11 +98,15 @@ func (s *Server) readJobFailures(c *call, list *view.Jobs) (err error) {
 }
 
 // findJobs reads a page of the list, or of the jobs that a search finds.
-func (s *Server) findJobs(c *call, query job.Query, search string) (job.Page[*job.Job], error) {
-	if search != "" {
-		return s.Service.SearchAll(c.r.Context(), c.owner(), query, search)
+func (s *Server) findJobs(c *call, of job.Selection, search string) (job.Page[*job.Job], error) {
+	switch ctx := c.r.Context(); {
+	case of.ErrorKind != "":
+		return s.Service.JobsOfKind(ctx, c.owner(), &of, search)
+	case search != "":
+		return s.Service.SearchAll(ctx, c.owner(), of.Query, search)
+	default:
+		return s.Service.Jobs(ctx, c.owner(), of.Query)
 	}
-	return s.Service.Jobs(c.r.Context(), c.owner(), query)
 }
 
 // bulkActions returns the operations that suit the jobs of a tab.

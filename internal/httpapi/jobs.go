@@ -97,38 +97,41 @@ func headerKey(header http.Header) *string {
 
 func (s *Server) listJobs(c *call) error {
 	q := c.query()
-	selection := q.Filters(job.OfJobs).Query
-	selection.ListQuery = q.list("jobs", c.owner, jobOrders)
+	selection := q.Filters(job.OfJobs)
+	selection.Query.ListQuery = q.list("jobs", c.owner, jobOrders)
 	text := q.search()
+	if selection.ErrorKind != "" {
+		q.alone("error_kind", "offset", "order_by")
+	}
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
-	if text != "" {
-		return s.searchJobs(c, selection, text)
-	}
-	page, err := s.Service.Jobs(c.r.Context(), c.owner, selection)
+	page, err := s.findJobs(c, &selection, text)
 	if err != nil {
 		return err
 	}
 	return writePage(c, "jobs", page, c.appendJob)
 }
 
-// appendJob appends the record of a job in a list.
-func (s *Server) searchJobs(c *call, q job.Query, text string) error {
-	page, err := s.Service.Search(c.r.Context(), c.owner, q, text)
-	if err != nil {
-		return err
+// findJobs reads a page of the jobs that filters and a search select.
+func (s *Server) findJobs(c *call, of *job.Selection, text string) (job.Page[*job.Job], error) {
+	switch ctx := c.r.Context(); {
+	case of.ErrorKind != "":
+		return s.Service.JobsOfKind(ctx, c.owner, of, text)
+	case text != "":
+		return s.Service.Search(ctx, c.owner, of.Query, text)
+	default:
+		return s.Service.Jobs(ctx, c.owner, of.Query)
 	}
-	return writePage(c, "jobs", page, c.appendJob)
 }
 
 func (s *Server) countJobs(c *call) error {
 	q := c.query()
-	selection := q.Filters(job.OfJobs).Query
+	selection := q.Filters(job.OfJobs)
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err
 	}
-	counts, partial, err := s.Service.Counts(c.r.Context(), c.owner, selection, service.CountLimit)
+	counts, partial, err := s.Service.CountsOf(c.r.Context(), c.owner, &selection, service.CountLimit)
 	if err != nil {
 		return err
 	}

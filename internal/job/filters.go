@@ -131,8 +131,8 @@ var filterTable = []Filter{
 		Flag: Flag{"ID", "Only the jobs that this run of a schedule with a group became: its number."},
 	},
 	{
-		Name: "error_kind", In: OfOperations, field: func(s *Selection) any { return &s.ErrorKind }, check: readErrorKind,
-		Label: "Kind of error", Hint: "Of the last attempt.", Placeholder: "timeout",
+		Name: "error_kind", In: OfJobs | OfOperations, field: func(s *Selection) any { return &s.ErrorKind }, check: readErrorKind,
+		Label: "Kind of error", Hint: "Of the last attempt.", Placeholder: "timeout", Chip: "error",
 		Flag: Flag{"KIND", "Only jobs whose last attempt failed so: timeout, connect, status and so on."},
 	},
 	{

@@ -99,6 +99,9 @@ var errorKinds = []string{
 	"poisoned", "protocol", "redirect", "secret", "status", "timeout", "tls", "too_large", "unstored",
 }
 
+// ErrorKinds returns the kinds of failure that a filter can select.
+func ErrorKinds() []string { return slices.Clone(errorKinds) }
+
 func readErrorKind(text string) (kind, why string) {
 	if !slices.Contains(errorKinds, text) {
 		return "", "must be one of " + strings.Join(errorKinds, ", ")

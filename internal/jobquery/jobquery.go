@@ -57,7 +57,7 @@ func stateOf(word string) (value string, ok bool) {
 }
 
 // aliases are further names of filters.
-var aliases = map[string]string{"is": "state", "key": "idempotency_key", "url": "host", "from": "since", "after": "since",
+var aliases = map[string]string{"is": "state", "key": "idempotency_key", "error": "error_kind", "url": "host", "from": "since", "after": "since",
 	"before": "until"}
 
 // filterNamed returns the filter that a name in a query stands for.
@@ -76,8 +76,11 @@ func filterNamed(name string) *job.Filter {
 
 // word returns the name of a filter in queries.
 func word(f *job.Filter) string {
-	if f.Name == "idempotency_key" {
+	switch f.Name {
+	case "idempotency_key":
 		return "key"
+	case "error_kind":
+		return "error"
 	}
 	return f.Short()
 }

@@ -12,8 +12,8 @@ type Word struct {
 	Hint string // "" for none
 }
 
-// times are values for since.
-var times = []string{"1h", "today", "yesterday"}
+// values are the values that are offered of filters.
+var values = map[string][]string{"since": {"1h", "today", "yesterday"}, "error_kind": job.ErrorKinds()}
 
 // Words returns the words of queries: the states, the filters, and the values of filters
 // that have few.
@@ -27,10 +27,8 @@ func Words() []Word {
 			continue
 		}
 		words = append(words, Word{word(f) + ":", hint(f)})
-		if f.Name == "since" {
-			for _, at := range times {
-				words = append(words, Word{word(f) + ":" + at, ""})
-			}
+		for _, value := range values[f.Name] {
+			words = append(words, Word{word(f) + ":" + value, ""})
 		}
 	}
 	return words

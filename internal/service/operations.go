@@ -13,14 +13,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-const (
-	// kindsChunk is how many jobs a page of the search finds when the log of each is
-	// read for its failure; kindsLook is how many positions it reads.
-	kindsChunk = 200
-	kindsLook  = 2000
-	// dryRunWithin is how long a dry run counts.
-	dryRunWithin = 5 * time.Second
-)
+// dryRunWithin is how long a dry run counts.
+const dryRunWithin = 5 * time.Second
 
 // ReadOperation reads a request for an operation. Its error is a fault that lists
 // every problem.

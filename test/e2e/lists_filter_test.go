@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -152,6 +153,48 @@ func TestListFilter_PagesOfCombinedFiltersMakeUpTheList(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the pages have %q, want %q", got, want)
+	}
+}
+
+// TestListFilter_JobsByKindOfError reads jobs that failed in two ways among those that
+// did not, in pages and with other filters.
+func TestListFilter_JobsByKindOfError(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.NewTarget(t)
+	broken := target.Route(t).Respond(harness.Reply(500, "text/plain", "broken")).URL
+	var want []string
+	for i, url := range []string{broken, "https://127.0.0.1:1/", broken, target.Route(t).Respond(harness.JSONReply(`{}`)).URL, broken} {
+		record := create(a.Client, fmt.Sprintf(`{"url":%q,"retries":0,"name":"n%d"}`, url, i))
+		final := awaitFinal(t, a.Client, record)
+		if url == broken {
+			want = append([]string{final.Get("id").Str()}, want...)
+		}
+	}
+	labelled(a.Client, "n9", "https://one.example/", `"a"`)
+	var got []string
+	for path := "/api/jobs?error_kind=status&limit=1"; path != ""; {
+		answer := a.Get(path).Want(200)
+		got = append(got, ids(answer)...)
+		path = answer.Next()
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the pages have %q, want %q", got, want)
+	}
+	for query, count := range map[string]int{
+		"error_kind=connect": 1, "error_kind=timeout": 0, "error_kind=status&state=completed": 0, "error_kind=status&state=discarded": 3,
+		"error_kind=status&q=n2": 1, "error_kind=status&name=n1": 0, "error_kind=connect&name=n1": 1, "error_kind=status&since=2099-01-01": 0,
+	} {
+		if got := len(ids(a.Get("/api/jobs?" + query).Want(200))); got != count {
+			t.Errorf("%s: %d jobs, want %d", query, got, count)
+		}
+	}
+	counts := a.Get("/api/jobs/counts?error_kind=status").Want(200).Data()
+	if counts.Get("discarded").Raw() != "3" || counts.Get("completed").Raw() != "0" || counts.Get("available").Raw() != "0" {
+		t.Errorf("the counts are %s", counts.Raw())
+	}
+	for _, query := range []string{"error_kind=late", "error_kind=status&order_by=job_id", "error_kind=status&offset=1"} {
+		a.Get("/api/jobs?" + query).WantParameters("error_kind")
 	}
 }
 

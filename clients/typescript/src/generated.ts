@@ -2605,6 +2605,15 @@ export interface JobParameters {
   /** Only the jobs that the run with this `job_id` became, because its schedule names a group. */
   parent?: number;
   /**
+   * Only jobs whose latest attempt that has ended failed so: `timeout`,
+   * `connect`, `status` for a response that is no success, and so on. A
+   * completed job has none. It is read from the logs, so each page looks at up
+   * to 1,000 jobs that the other filters select: a page may have fewer jobs
+   * than `limit`, or none, and still have a next one. It does not go with
+   * `offset` and `order_by`.
+   */
+  error_kind?: string;
+  /**
    * Only jobs created from this time on: a datetime as in `scheduled_at`, or
    * unix seconds.
    */

@@ -65,14 +65,14 @@ class AsyncJobs(AsyncResource):
         """
         return await self._runner.run(lambda: self._sync.create_many_then(items, then))
 
-    def list(self, *, q: Optional[str]=None, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
+    def list(self, *, q: Optional[str]=None, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, error_kind: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None, limit: Optional[int]=None, offset: Optional[int]=None, order_by: Union[str, Sequence[str], None]=None, cursor: Optional[str]=None, mask: Optional[bool]=None) -> AsyncRecordList[JobRecord]:
         """Lists jobs that match all of the filters, by default the most recently created first.
 
         q is an id, an idempotency key, or text in the url or name; several tags are
         jobs with all of them; limit is the size of a page, 1 to 100; mask hides
         credentials in headers.
         """
-        return AsyncRecordList(self._runner, self._sync.list(q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
+        return AsyncRecordList(self._runner, self._sync.list(q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, error_kind=error_kind, since=since, until=until, limit=limit, offset=offset, order_by=order_by, cursor=cursor, mask=mask))
 
     async def get(self, ref: JobRef, *, mask: Optional[bool]=None) -> JobRecord:
         return await self._runner.run(lambda: self._sync.get(ref, mask=mask))
@@ -89,9 +89,9 @@ class AsyncJobs(AsyncResource):
         """Cancels up to 100 jobs, or none if one is unknown."""
         return await self._runner.run(lambda: self._sync.cancel_many(ids))
 
-    async def counts(self, *, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
+    async def counts(self, *, state: Union[JobState, Literal['scheduled'], None]=None, schedule_id: Optional[str]=None, idempotency_key: Optional[str]=None, tag: Union[str, Sequence[str], None]=None, host: Optional[str]=None, name: Optional[str]=None, parent: Optional[int]=None, error_kind: Optional[str]=None, since: Optional[When]=None, until: Optional[When]=None) -> JobCounts:
         """Counts jobs by state."""
-        return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, since=since, until=until))
+        return await self._runner.run(lambda: self._sync.counts(state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, error_kind=error_kind, since=since, until=until))
 
     async def details(self, ref: JobRef) -> JobDetailsAnswerData:
         """Attempts, the next attempt, what a job waits for, reruns and deliveries."""

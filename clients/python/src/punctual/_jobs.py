@@ -94,6 +94,7 @@ class Jobs(Resource):
         host: Optional[str] = None,
         name: Optional[str] = None,
         parent: Optional[int] = None,
+        error_kind: Optional[str] = None,
         since: Optional[When] = None,
         until: Optional[When] = None,
         limit: Optional[int] = None,
@@ -109,7 +110,7 @@ class Jobs(Resource):
         credentials in headers.
         """
         return self._list(
-            JOBS, q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent,
+            JOBS, q=q, state=state, schedule_id=schedule_id, idempotency_key=idempotency_key, tag=tag, host=host, name=name, parent=parent, error_kind=error_kind,
             since=since, until=until, limit=limit, offset=offset, order_by=pairs(order_by), cursor=cursor, mask=mask,
         )
 
@@ -138,11 +139,12 @@ class Jobs(Resource):
         host: Optional[str] = None,
         name: Optional[str] = None,
         parent: Optional[int] = None,
+        error_kind: Optional[str] = None,
         since: Optional[When] = None,
         until: Optional[When] = None,
     ) -> JobCounts:
         """Counts jobs by state."""
-        query = {"state": state, "schedule_id": schedule_id, "idempotency_key": idempotency_key, "tag": tag, "host": host, "name": name, "parent": parent, "since": since, "until": until}
+        query = {"state": state, "schedule_id": schedule_id, "idempotency_key": idempotency_key, "tag": tag, "host": host, "name": name, "parent": parent, "error_kind": error_kind, "since": since, "until": until}
         return self._call("GET", f"{JOBS}/counts", query=query, read=whole)
 
     def details(self, ref: JobRef) -> JobDetailsAnswerData:

@@ -12,18 +12,25 @@
     e.textContent = text;
     return e;
   };
-  const all = list.dataset.words.trim().split("\n").map((line, i) => {
-    const [word, hint] = line.split("\t");
-    const e = document.createElement("div");
-    e.className = "palette-option";
-    e.id = "q-word-" + i;
-    e.setAttribute("role", "option");
-    e.setAttribute("aria-selected", "false");
-    e.dataset.word = word;
-    e.append(part("palette-label", word), part("palette-detail", hint || ""));
-    return e;
-  });
-  list.append(...all);
+  const all = [];
+  // Adds lines of a word and its hint to the list.
+  const add = (text) => {
+    for (const line of text.trim().split("\n")) {
+      const [word, hint] = line.split("\t");
+      if (!word || all.some((e) => e.dataset.word === word)) continue;
+      const e = document.createElement("div");
+      e.className = "palette-option";
+      e.id = "q-word-" + all.length;
+      e.hidden = true;
+      e.setAttribute("role", "option");
+      e.setAttribute("aria-selected", "false");
+      e.dataset.word = word;
+      e.append(part("palette-label", word), part("palette-detail", hint || ""));
+      all.push(e);
+      list.append(e);
+    }
+  };
+  add(list.dataset.words);
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Words");
   let current = null, accepted = false;
@@ -65,7 +72,18 @@
     field.focus();
     show(false);
   };
+  // The hosts and tags that the account uses, read once somebody types. Without an answer
+  // only these are not offered.
+  const more = async () => {
+    try {
+      const answer = await fetch(list.dataset.more, { signal: AbortSignal.timeout(15000) });
+      if (!answer.ok || answer.redirected) return;
+      add(await answer.text());
+      if (document.activeElement === field && !current) show(false);
+    } catch { /* as without an answer */ }
+  };
   field.addEventListener("input", () => show(false));
+  field.addEventListener("input", more, { once: true });
   field.addEventListener("blur", hide);
   field.addEventListener("keydown", (event) => {
     accepted = false;
