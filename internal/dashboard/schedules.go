@@ -2,11 +2,9 @@ package dashboard
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -32,7 +30,9 @@ var noSchedule = fault.NoSuch("schedule")
 const schedulesShown = 20
 
 func (s *Server) schedules(c *call) error {
-	ctx := c.r.Context()
+	if c.r.URL.Query().Has(queryParameter) {
+		return c.followScheduleQuery()
+	}
 	query := job.ScheduleQuery{ListQuery: job.ListQuery{Limit: schedulesShown}}
 	query.AfterID, _ = job.ParseID(c.param("after")) // anything else is the first page
 	values, changed := tidy(c.r.URL.Query())
@@ -49,116 +49,23 @@ func (s *Server) schedules(c *call) error {
 		return c.render(http.StatusUnprocessableEntity, view.SchedulesPage(&view.Schedules{Filters: filters}))
 	}
 	filters.Chips, filters.Clear = c.chips(job.OfSchedules, values, nil), c.clearFilters(job.OfSchedules)
-	list := &view.Schedules{Self: c.here("part", "list"), Live: query.AfterID == uuid.Nil, Notice: c.notice(), Filters: filters,
-		OnlyFailing: c.param("health") == "failing"}
-	if !list.Live {
-		list.First = c.here("after", "")
+	list := &view.Schedules{Self: c.here("part", "list"), Notice: c.notice(), Filters: filters,
+		OnlyFailing: c.param("health") == "failing", Search: c.param("q"), Order: c.scheduleOrder()}
+	if len(list.Search) > maxSearch {
+		return fault.New(fault.Invalid, "A search may have at most 300 bytes.")
 	}
-	schedules, err := s.listSchedules(c, list, query)
-	if err != nil {
+	list.Query = scheduleQuery(list.Search, query.Tags)
+	if list.Live = query.AfterID == uuid.Nil && c.scheduleOffset() == 0; !list.Live {
+		list.First = c.here("after", "", "offset", "")
+	}
+	if err := s.readScheduleRows(c, list, query); err != nil {
 		return err
-	}
-	ids := make([]uuid.UUID, len(schedules))
-	for i, one := range schedules {
-		ids[i] = one.ID
-	}
-	runs, err := s.Service.Runs(ctx, c.owner(), ids, view.StripShown+1)
-	if err != nil {
-		return err
-	}
-	mutes, err := s.Service.Mutes(ctx, c.owner(), ids)
-	if err != nil {
-		return err
-	}
-	for _, one := range schedules {
-		list.Rows = append(list.Rows, &view.ScheduleRow{Schedule: one, Spec: job.ReadSpec(one.Args), Runs: runs[one.ID],
-			Mute: mutes[one.ID]})
 	}
 	if c.part() == "list" {
 		return c.render(http.StatusOK, view.SchedulesPart(list))
 	}
 	c.undoPause()
 	return c.render(http.StatusOK, view.SchedulesPage(list))
-}
-
-// listSchedules reads a page of the list and its tabs. The first page begins with the
-// schedules that fail, which later pages omit.
-func (s *Server) listSchedules(c *call, list *view.Schedules, query job.ScheduleQuery) ([]*job.Schedule, error) {
-	failing, err := s.failing(c)
-	if err != nil {
-		return nil, err
-	}
-	count := ui.Count(int64(len(failing.Schedules)))
-	if failing.More {
-		count += "+"
-	}
-	list.Tabs = []ui.Tab{
-		{Label: "All", Href: c.here("health", "", "after", ""), Current: !list.OnlyFailing},
-		{Label: "Failing", Count: count, Href: c.here("health", "failing", "after", ""), Current: list.OnlyFailing},
-	}
-	if list.OnlyFailing {
-		return s.failingPage(c, list, failing.Schedules, query.AfterID)
-	}
-	page, err := s.Service.Schedules(c.r.Context(), c.owner(), query)
-	if err != nil {
-		return nil, err
-	}
-	if page.Next != nil {
-		list.Next = c.here("after", page.Next.AfterID.String())
-	}
-	if len(failing.Schedules) > schedulesShown || len(query.Tags) > 0 {
-		// They are too many to be omitted from later pages, or may not match.
-		return failingFirst(page.Items), nil
-	}
-	rest := slices.DeleteFunc(page.Items, func(one *job.Schedule) bool { return one.Live() && one.Failures > 0 })
-	if !list.Live {
-		return rest, nil
-	}
-	first, err := s.readSchedules(c, failing.Schedules)
-	return append(first, rest...), err
-}
-
-// failingFirst moves the schedules that fail to the front.
-func failingFirst(schedules []*job.Schedule) []*job.Schedule {
-	slices.SortStableFunc(schedules, func(a, b *job.Schedule) int {
-		rank := func(one *job.Schedule) int {
-			if one.Live() && one.Failures > 0 {
-				return 0
-			}
-			return 1
-		}
-		return rank(a) - rank(b)
-	})
-	return schedules
-}
-
-// failingPage reads a page of the schedules that fail.
-func (s *Server) failingPage(c *call, list *view.Schedules, failing []job.FailingSchedule, after uuid.UUID) ([]*job.Schedule, error) {
-	if i := slices.IndexFunc(failing, func(f job.FailingSchedule) bool { return f.ID == after }); i >= 0 {
-		failing = failing[i+1:]
-	}
-	if len(failing) > schedulesShown {
-		failing = failing[:schedulesShown]
-		list.Next = c.here("after", failing[schedulesShown-1].ID.String())
-	}
-	return s.readSchedules(c, failing)
-}
-
-// readSchedules reads schedules that fail. Those that were deleted meanwhile are
-// missing.
-func (s *Server) readSchedules(c *call, failing []job.FailingSchedule) ([]*job.Schedule, error) {
-	var found []*job.Schedule
-	for _, f := range failing {
-		one, err := s.Service.Schedule(c.r.Context(), c.owner(), f.ID)
-		if fault.CodeOf(err) == fault.NotFound {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, one)
-	}
-	return found, nil
 }
 
 // scheduleID parses the schedule in the path.

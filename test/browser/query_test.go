@@ -27,7 +27,7 @@ func TestQuery_SelectsJobs(t *testing.T) {
 	p.Press(kb.ArrowDown, kb.Enter).Wait(`document.getElementById("q").value === "host:127.0.0.1 "`)
 	p.Press("e", "r", "r", "o", "r", ":", "s", "t", "a", "t").Wait(
 		`!document.getElementById("q-words").hidden`).Press(kb.ArrowDown, kb.Enter, kb.Enter)
-	p.At("/public/jobs?error_kind=status&host=127.0.0.1").See("HTTP 404").NotSee("Welcome mail").Check().Close()
+	p.At("/public/jobs?error_kind=status&host=127.0.0.1").See("Nightly report").NotSee("Welcome mail").Check().Close()
 	p = Open(t, w.Service, Phone).Script(false).Go("/public/jobs").Fill("#q", "completed welcome").Click(".search button").Script(true)
 	p.At("/public/jobs?q=welcome&state=completed").See("Welcome mail").NotSee("Nightly report")
 }

@@ -22,6 +22,11 @@ type Schedules struct {
 	Notice      string
 	Tabs        []ui.Tab
 	OnlyFailing bool
+	Query       string   // as it was typed
+	Search      string   // the text that is searched for
+	Order       string   // "" for those that fail first
+	Orders      []ui.Tab // none where the list has but one
+	Partly      bool     // there may be more that were not sorted
 	Filters
 }
 
@@ -48,6 +53,45 @@ func (r *ScheduleRow) next() *job.RunSummary {
 		return &r.Runs[0]
 	}
 	return nil
+}
+
+// partly says which schedules an order has.
+func (list *Schedules) partly() string {
+	switch {
+	case list.Search != "":
+		return "The first 100 that were found."
+	case list.Order == "next":
+		return "The next 100 at most; there may be more."
+	}
+	return "Of the newest 100 schedules."
+}
+
+// CompareNext compares the schedules by their next run; those without one are last.
+func (r *ScheduleRow) CompareNext(other *ScheduleRow) int {
+	a, b := r.next(), other.next()
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil || !r.Live() && other.Live():
+		return 1
+	case b == nil || r.Live() && !other.Live():
+		return -1
+	}
+	return a.DueAt.Compare(b.DueAt)
+}
+
+// MedianLateness returns the median lateness of the last runs; -1 if none has started.
+func (r *ScheduleRow) MedianLateness() time.Duration {
+	dots := r.late(StripShown).Dots
+	if len(dots) == 0 {
+		return -1
+	}
+	all := make([]time.Duration, len(dots))
+	for i, dot := range dots {
+		all[i] = dot.Late
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
 }
 
 // past returns the last runs without those that have not been due: the one to come, and
