@@ -161,7 +161,8 @@ func (s *Server) listSchedules(c *call, list *view.Schedules, query job.Schedule
 	}
 	list.Tabs = []ui.Tab{
 		{Label: "All", Href: c.here("health", "", "after", "", "offset", ""), Current: !list.OnlyFailing},
-		{Label: "Failing", Count: count, Href: c.here("health", "failing", "after", "", "offset", "", "order", "", "q", "", "tag", ""), Current: list.OnlyFailing},
+		{Label: "Failing", Count: count, Current: list.OnlyFailing,
+			Href: c.here("health", "failing", "after", "", "offset", "", "order", "", "q", "", "tag", "")},
 	}
 	if list.OnlyFailing {
 		return s.failingPage(c, list, failing.Schedules, query.AfterID)

@@ -57,8 +57,9 @@ func stateOf(word string) (value string, ok bool) {
 }
 
 // aliases are further names of filters.
-var aliases = map[string]string{"is": "state", "key": "idempotency_key", "error": "error_kind", "url": "host", "from": "since", "after": "since",
-	"before": "until"}
+var aliases = map[string]string{
+	"is": "state", "key": "idempotency_key", "error": "error_kind", "url": "host", "from": "since", "after": "since", "before": "until",
+}
 
 // filterNamed returns the filter that a name in a query stands for.
 func filterNamed(name string) *job.Filter {
