@@ -35,6 +35,12 @@ func (e *redirectError) Error() string { return e.sentence }
 // on this machine doesn't count as an attempt unless a request has left before: that one
 // must not be sent again without a retry.
 func (a *attempt) outcome(ctx context.Context, err error) *job.Failure {
+	f := a.ending(ctx, err)
+	f.Redirected = a.redirected
+	return f
+}
+
+func (a *attempt) ending(ctx context.Context, err error) *job.Failure {
 	f := a.failure(ctx, err)
 	if f.Local {
 		f.Wait = a.client.relieve(a.req.Party.Account, err)

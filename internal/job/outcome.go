@@ -67,6 +67,9 @@ type Failure struct {
 	// Dropped reports that the request was sent over a connection that was kept open,
 	// which ended before the first byte of a response; the kind is KindClosed.
 	Dropped bool
+	// Redirected reports that a redirect was followed before, so that the message may name
+	// where a response led to.
+	Redirected bool
 	// Wait is how long to wait before an interrupted attempt is retried.
 	Wait time.Duration
 }

@@ -174,7 +174,8 @@ func (a *Attempt) shownOutcome(o job.Outcome) job.Outcome {
 	if r := o.Response; r != nil {
 		o.Response = &job.Response{Status: r.Status, Header: r.Header, Body: r.Body, Truncated: r.Truncated, Redacted: true}
 	}
-	if f := o.Failure; f != nil && (f.Kind == job.KindRedirect || f.Kind == job.KindProtocol) { // their messages quote the response
+	// Messages of these kinds quote the response, and after a redirect the host that it named.
+	if f := o.Failure; f != nil && (f.Kind == job.KindRedirect || f.Kind == job.KindProtocol || f.Redirected) {
 		shown := *f
 		shown.Message = job.RedactedText
 		o.Failure = &shown

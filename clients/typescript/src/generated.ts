@@ -1250,7 +1250,9 @@ export interface DocumentSchedule {
    * `owner`, else that of the document.
    */
   owner?: string | null;
-  url: Url;
+  url?: Url;
+  /** A group of targets in place of `url`. */
+  group?: GroupName | null;
   [name: string]: unknown;
 }
 

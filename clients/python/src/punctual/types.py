@@ -1062,7 +1062,6 @@ class ExportedDocument(_ExportedDocument, total=False):
 class _DocumentSchedule(TypedDict):
     # Names the schedule. It is the idempotency key of its runs.
     key: str
-    url: Url
 
 
 class DocumentSchedule(_DocumentSchedule, total=False):
@@ -1073,6 +1072,9 @@ class DocumentSchedule(_DocumentSchedule, total=False):
     # Who keeps the schedule; null for nobody. Required if the document has no
     # `owner`, else that of the document.
     owner: Optional[str]
+    url: Url
+    # A group of targets in place of `url`.
+    group: Optional[GroupName]
 
 
 _ApplyResultDiffItemRequired = TypedDict("_ApplyResultDiffItemRequired", {
