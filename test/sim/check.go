@@ -213,6 +213,7 @@ func (c *checker) arrived(n *node, h *hit) {
 	c.checkLimits(h)
 	c.checkSilence(h)
 	c.checkAfter(h)
+	c.checkTogether(h)
 	if c.flows != nil {
 		c.flows.checkRequest(h)
 	}

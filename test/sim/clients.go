@@ -56,6 +56,9 @@ func (w *world) try(s *service.Service, a *action) error {
 	case trigger, notify, notifyRun, callHook, cancelRun, resume, restart:
 		return w.changeRun(a)
 	case create:
+		if a.group != "" {
+			return w.createGroup(s, a)
+		}
 		began := w.check.stamp()
 		j, conflict, err := s.Create(ctx, owner, []byte(w.withAfter(a)), nil)
 		if err == nil {
@@ -80,6 +83,9 @@ func (w *world) try(s *service.Service, a *action) error {
 			}
 		}
 		return err
+	case setGroup:
+		_, _, err := s.SetGroup(ctx, owner, a.key, rawjson.Value(a.body), service.Match{})
+		return err
 	case setLimit:
 		_, _, err := s.SetLimit(ctx, owner, a.key, rawjson.Value(a.body), service.Match{})
 		return err
@@ -91,6 +97,19 @@ func (w *world) try(s *service.Service, a *action) error {
 		return fault.New(fault.NotFound, "it was not created")
 	}
 	return w.change(s, a, r)
+}
+
+// createGroup makes the call of an action that creates the jobs of a group, or a schedule
+// with one.
+func (w *world) createGroup(s *service.Service, a *action) error {
+	created, err := s.CreateAll(w.ctx, w.db.owners[a.account], rawjson.Value(a.body), nil, nil)
+	if err != nil {
+		return err
+	}
+	for _, j := range created.Jobs {
+		w.made(a, j)
+	}
+	return nil
 }
 
 // changeRun makes the call of an action about a workflow run.

@@ -24,6 +24,7 @@ const (
 	enable   verb = "enable"  // the schedule
 	remove   verb = "delete"  // the schedule
 	setLimit verb = "limit"   // Key: Body
+	setGroup verb = "group"   // Key: Body
 
 	trigger   verb = "trigger"   // a workflow run: Program
 	notify    verb = "notify"    // all runs that wait for Key
@@ -73,6 +74,8 @@ type action struct {
 	answers []answer // by request; the last one repeats
 	awaits  []int    // actions; what it creates waits for their jobs, as far as there are any
 	then    string   // the job that waits for those of a batch; "" for none
+	group   string   // that the request names; "" for none
+	targets int      // of the group
 	length  time.Duration
 	calls   int
 	program []part  // of a run
@@ -100,6 +103,8 @@ func (a *action) String() string {
 		for _, r := range a.answers {
 			text += fmt.Sprintf("; its target answers %s", r)
 		}
+	case setGroup:
+		text += fmt.Sprintf(" account %d asks node %d to set the group %s to %s", a.account, a.node, a.key, a.body)
 	case setLimit:
 		text += fmt.Sprintf(" account %d asks node %d to set the limit %s to %s", a.account, a.node, a.key, a.body)
 	case edit, cancel, rerun, runNow, disable, enable, remove:
@@ -194,6 +199,9 @@ func newPlan(seed uint64) *plan {
 	}
 	if withRuns(seed) {
 		(&maker{Rand: rand.New(rand.NewPCG(seed, 5)), plan: m.plan}).runs()
+	}
+	if seed%3 == 0 {
+		(&maker{Rand: rand.New(rand.NewPCG(seed, 6)), plan: m.plan}).together()
 	}
 	m.sort()
 	return m.plan

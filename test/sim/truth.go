@@ -23,7 +23,7 @@ type row struct {
 	scheduled, due      time.Time
 	inserted, attempted time.Time
 	ended               time.Time
-	follows             int64
+	follows, parent     int64
 	args                rawjson.Value
 	item                *item
 }
@@ -86,14 +86,14 @@ func stored(s *sqlite.Stmt, plain, packed int) rawjson.Value {
 func (c *checker) readJobs() map[int64]*row {
 	jobs := map[int64]*row{}
 	c.query(`SELECT j.number, j.account, j.state, hex(j.schedule_id), j.key, j.name, j.scheduled_at, j.due_at, j.inserted_at, j.attempted_at,
-		coalesce(j.completed_at, j.cancelled_at, j.discarded_at), j.follows, j.args, r.due, r.node, r.attempt, j.packed, j.size
+		coalesce(j.completed_at, j.cancelled_at, j.discarded_at), j.follows, j.args, r.due, r.node, r.attempt, j.packed, j.size, j.parent
 		FROM jobs j LEFT JOIN runs r ON r.due = j.due_at AND r.kind = 0 AND r.number = j.number`, func(s *sqlite.Stmt) {
 		r := &row{
 			number: s.ColumnInt64(0), account: s.ColumnInt64(1), state: job.State(s.ColumnInt(2)), schedule: s.ColumnText(3),
 			key:  s.ColumnText(4),
 			name: s.ColumnText(5), scheduled: micros(s, 6), due: micros(s, 7), inserted: micros(s, 8), attempted: micros(s, 9),
 			ended:   micros(s, 10),
-			follows: s.ColumnInt64(11), args: stored(s, 12, 16),
+			follows: s.ColumnInt64(11), args: stored(s, 12, 16), parent: s.ColumnInt64(18),
 		}
 		if !s.ColumnIsNull(13) {
 			r.item = &item{due: micros(s, 13), node: s.ColumnInt64(14), attempt: s.ColumnInt(15)}
@@ -147,6 +147,7 @@ func (c *checker) checkStored(jobs map[int64]*row) {
 		}
 	})
 	c.checkHolders(jobs, numbers)
+	c.checkGroups(jobs)
 }
 
 // checkTransition compares a job with what it was.
