@@ -49,8 +49,11 @@ func TestRedact_NowhereBesideOtherFeatures(t *testing.T) {
 	t.Parallel()
 	first := newSecretsKey(t)
 	keys := newKeyFile(t, first)
-	s := harness.Start(t, harness.Flag("secrets-key-file", keys), harness.Flag("log-level", "debug"), harness.Flag("public-url", publicURL),
-		harness.Database(inFile(t)))
+	start := func(database string) *harness.Service {
+		return harness.Start(t, harness.Flag("secrets-key-file", keys), harness.Flag("log-level", "debug"),
+			harness.Flag("public-url", publicURL), harness.Database(database))
+	}
+	s := start(inFile(t))
 	a, anyone := s.Account(t), s.Client(t, "")
 	receiver, alerted, other := harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t), harness.SharedTarget(t).Route(t)
 	a.Do("PUT", "/api/alerts/a", `{"on":["failed","recovered"],"to":[{"webhook":"`+alerted.URL+`"}]}`).Want(201)
@@ -74,7 +77,8 @@ func TestRedact_NowhereBesideOtherFeatures(t *testing.T) {
 			report: `{"result":{"a":"` + hiddenAnswer + `"}}`, state: "completed"},
 		{name: "error", fields: `"completion":{"within":600}`, answer: hiddenAnswering(202, ""),
 			report: `{"error":"` + hiddenAnswer + `","retry":false}`, state: "discarded"},
-		{name: "schedule", fields: `"cron":"0 0 1 1 *","idempotency_key":"hidden"`, answer: hiddenAnswering(500, hiddenAnswer), state: "available"},
+		{name: "schedule", fields: `"cron":"0 0 1 1 *","idempotency_key":"hidden"`, answer: hiddenAnswering(500, hiddenAnswer),
+			state: "available"},
 	}
 	var targets, groups []string
 	routes := map[string]*harness.Route{}
@@ -192,8 +196,7 @@ func TestRedact_NowhereBesideOtherFeatures(t *testing.T) {
 	s.Stop()
 	to := inFile(t)
 	texts["copy"] = copied(t, s.DatabaseURL, to).Raw()
-	copyOf := harness.Start(t, harness.Flag("secrets-key-file", keys), harness.Flag("log-level", "debug"), harness.Flag("public-url", publicURL),
-		harness.Database(to))
+	copyOf := start(to)
 	c := copyOf.Client(t, a.Key)
 	before := len(routes["success"].Hits())
 	again := c.Post(jobPath(jobs[0])+"/rerun", nil).Want(201).Data()
