@@ -40,6 +40,9 @@ type Completions interface {
 	// CompletionsOverdue returns up to limit tokens of attempts whose deadlines have
 	// passed, the earliest first.
 	CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error)
+	// CompletionDeadline returns the earliest deadline of an attempt that awaits its
+	// completion, the zero time if none does.
+	CompletionDeadline(ctx context.Context) (time.Time, error)
 }
 
 // Awaited is an attempt that its target completes, with its records as they were

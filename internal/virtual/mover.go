@@ -17,8 +17,8 @@ const (
 	// within is how long a call takes at most by the machine's clock.
 	within = 20 * time.Second
 	// The clock is moved to shortly before something is due, so that it is claimed in
-	// time; and never further than stride at once, because deadlines of completions, and
-	// what else the service looks for now and then, are not asked for.
+	// time; and never further than stride at once, because what else the service looks for
+	// now and then is not asked for.
 	shortly = 10 * time.Millisecond
 	stride  = time.Hour
 	// What is due within soon may be claimed already: the engine claims ahead.
@@ -32,6 +32,7 @@ type Queue interface {
 	QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error)
 	LimitWakes(ctx context.Context, until time.Time, limit int) ([]store.LimitWake, error)
 	CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error)
+	CompletionDeadline(ctx context.Context) (time.Time, error)
 }
 
 // Engine is what claims and fires queue items.
@@ -105,6 +106,13 @@ func (m *Mover) due(ctx context.Context) (next time.Time, err error) {
 	overdue, err := m.Queue.CompletionsOverdue(ctx, 1)
 	if err != nil || len(overdue) > 0 {
 		return now, err
+	}
+	deadline, err := m.Queue.CompletionDeadline(ctx)
+	if err != nil {
+		return now, err
+	}
+	if !deadline.IsZero() {
+		next = earliest(next, deadline)
 	}
 	wakes, err := m.Queue.LimitWakes(ctx, next, 1)
 	if err != nil {

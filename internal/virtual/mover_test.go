@@ -18,6 +18,8 @@ type fake struct {
 	due     []time.Time // in order
 	wake    time.Time   // of a limit; zero for none
 	overdue int         // how often a completion is overdue yet
+	awaited time.Time   // the deadline of a completion; zero for none
+	ended   time.Duration
 	busy    time.Duration
 	until   time.Time // busy until then, by the machine's clock
 	fired   []time.Duration
@@ -57,6 +59,14 @@ func (f *fake) CompletionsOverdue(context.Context, int) ([]job.TokenHash, error)
 	return nil, nil
 }
 
+// CompletionDeadline ends the completion once its deadline has passed.
+func (f *fake) CompletionDeadline(context.Context) (time.Time, error) {
+	if now := f.clock.Now(); !f.awaited.IsZero() && !f.awaited.After(now) {
+		f.ended, f.awaited = now.Sub(f.awaited), time.Time{}
+	}
+	return f.awaited, nil
+}
+
 func (f *fake) Busy() bool { return time.Now().Before(f.until) }
 func (f *fake) TimeMoved() { f.moved++ }
 
@@ -82,6 +92,16 @@ func TestMover_StopsAtWhatIsDue(t *testing.T) {
 		}
 		if f.overdue != 0 || f.moved == 0 {
 			t.Errorf("%d completions are overdue, the engine was told %d times", f.overdue, f.moved)
+		}
+	})
+}
+
+func TestMover_StopsAtDeadlinesOfCompletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{clock: &Clock{}, awaited: time.Now().Add(10 * time.Minute)}
+		m := &Mover{Clock: f.clock, Queue: f, Engine: f}
+		if _, _, err := m.Advance(t.Context(), 30*time.Minute); err != nil || !f.awaited.IsZero() || f.ended > time.Second {
+			t.Errorf("the completion ended %v after its deadline, %v", f.ended, err)
 		}
 	})
 }

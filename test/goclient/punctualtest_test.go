@@ -24,8 +24,11 @@ func (r *program) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = append(r.got, request.Header)
-	if request.URL.Path == "/fails" {
+	switch request.URL.Path {
+	case "/fails":
 		w.WriteHeader(http.StatusInternalServerError)
+	case "/promises":
+		w.WriteHeader(http.StatusAccepted) // and reports nothing
 	}
 }
 
@@ -97,6 +100,23 @@ func TestAdvance_RetriesAndLimits(t *testing.T) {
 	service.Advance(t, 10*time.Hour)
 	if n := len(tested.take()); n != 2 {
 		t.Errorf("%d requests later, want the other 2", n)
+	}
+}
+
+func TestAdvance_EndsWhatIsNotCompletedInTime(t *testing.T) {
+	service, tested, target := startDev(t)
+	ctx, retries := t.Context(), 1
+	j := call[*client.JobRecord](t)(service.Client.CreateJob(ctx, client.JobRequest{
+		URL: target + "/promises", Method: "post", Retries: &retries,
+		Completion: &client.Completion{Within: client.Duration(10 * time.Minute)},
+	}))
+	service.Advance(t, 15*time.Minute)
+	if n := len(tested.take()); n != 2 {
+		t.Errorf("%d attempts in a quarter of an hour, want one and its retry after ten minutes", n)
+	}
+	service.Advance(t, 15*time.Minute)
+	if r := call[*client.JobRecord](t)(service.Client.GetJob(ctx, client.ID(j.ID))); r.Job.State != "discarded" {
+		t.Errorf("the job is %s after both deadlines, want discarded", r.Job.State)
 	}
 }
 

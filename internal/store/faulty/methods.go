@@ -50,6 +50,7 @@ var methods = map[string]bool{
 	"AuditPrune":         true,
 	"CompletionAccount":  true,
 	"CompletionChange":   true,
+	"CompletionDeadline": true,
 	"CompletionGet":      true,
 	"CompletionOf":       true,
 	"CompletionSeal":     true,
@@ -459,6 +460,13 @@ func (s *Store) CompletionAccount(ctx context.Context, a job.TokenHash) (int64, 
 func (s *Store) CompletionChange(ctx context.Context, a *job.Completion, b store.Decide) (*job.Job, error) {
 	return get(ctx, s, "CompletionChange", func() (*job.Job, error) {
 		return s.Store.CompletionChange(ctx, a, b)
+	})
+}
+
+// CompletionDeadline implements store.Store.
+func (s *Store) CompletionDeadline(ctx context.Context) (time.Time, error) {
+	return get(ctx, s, "CompletionDeadline", func() (time.Time, error) {
+		return s.Store.CompletionDeadline(ctx)
 	})
 }
 

@@ -290,3 +290,18 @@ func (s *Store) CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenH
 	})
 	return tokens, err
 }
+
+// CompletionDeadline implements store.Completions.
+func (s *Store) CompletionDeadline(ctx context.Context) (deadline time.Time, err error) {
+	err = s.read(ctx, query{
+		sql:   `SELECT deadline FROM completions WHERE deadline IS NOT NULL ORDER BY deadline LIMIT 1`,
+		start: func() { deadline = time.Time{} },
+		row: func(rows pgx.Rows) error {
+			var at int64
+			err := rows.Scan(&at)
+			deadline = time.UnixMicro(at).UTC()
+			return err
+		},
+	})
+	return deadline, err
+}

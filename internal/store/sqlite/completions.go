@@ -185,3 +185,16 @@ func (s *Store) CompletionsOverdue(ctx context.Context, limit int) (tokens []job
 	})
 	return tokens, err
 }
+
+// CompletionDeadline implements store.Completions.
+func (s *Store) CompletionDeadline(ctx context.Context) (deadline time.Time, err error) {
+	err = s.readAs(ctx, engine, func(t *tx) error {
+		deadline = time.Time{}
+		return t.query(`SELECT deadline FROM completions INDEXED BY completions_deadline WHERE deadline IS NOT NULL ORDER BY deadline LIMIT 1`,
+			func(stmt *sqlite.Stmt) error {
+				deadline = (&columns{stmt: stmt}).time()
+				return nil
+			})
+	})
+	return deadline, err
+}

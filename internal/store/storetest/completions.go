@@ -220,6 +220,9 @@ func completionOutcome(w *world) {
 }
 
 func completionOverdue(w *world) {
+	if at, err := w.s.CompletionDeadline(w.ctx); err != nil || !at.IsZero() {
+		w.Errorf("without completions the earliest deadline is %v, %v", at, err)
+	}
 	var want []job.TokenHash
 	for i := range 3 {
 		j := w.insertOne(w.oneOff(w.owner, w.past()))
@@ -229,6 +232,9 @@ func completionOverdue(w *world) {
 	got, err := w.s.CompletionsOverdue(w.ctx, 10)
 	if err != nil || !slices.Equal(got, want) {
 		w.Errorf("overdue are %d, want %d in order: %v", len(got), len(want), err)
+	}
+	if at, err := w.s.CompletionDeadline(w.ctx); err != nil || !at.Equal(w.past().Truncate(time.Microsecond)) {
+		w.Errorf("the earliest deadline is %v, %v; want %v", at, err, w.past())
 	}
 	if got, err = w.s.CompletionsOverdue(w.ctx, 2); err != nil || !slices.Equal(got, want[:2]) {
 		w.Errorf("the first two are %d, %v", len(got), err)
