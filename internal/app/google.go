@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -16,7 +15,7 @@ import (
 // googleServer serves the Google-compatible APIs, on an address of its own. Nil is none.
 type googleServer struct {
 	listener    net.Listener
-	certificate *tls.Certificate
+	certificate *certificate // nil serves plain connections
 	server      *edge.Multiplexed
 }
 
@@ -27,11 +26,10 @@ func listenGoogle(c Config) (*googleServer, error) {
 	}
 	g := &googleServer{}
 	if c.GoogleTLSCert != "" {
-		certificate, err := tls.LoadX509KeyPair(c.GoogleTLSCert, c.GoogleTLSKey)
-		if err != nil {
+		var err error
+		if g.certificate, err = loadCertificate(c.GoogleTLSCert, c.GoogleTLSKey, c.Log); err != nil {
 			return nil, fmt.Errorf("--google-tls-cert and --google-tls-key can't be used; give files with a PEM certificate and its private key: %w", err)
 		}
-		g.certificate = &certificate
 	}
 	var err error
 	g.listener, err = c.Sockets.Listen(googleListen, c.GoogleListen)
@@ -42,10 +40,14 @@ func listenGoogle(c Config) (*googleServer, error) {
 func (g *googleServer) serves(n *Node, api *httpapi.Server) {
 	c := n.config
 	handler := api.Foreign(google.New(google.Config{Service: n.service, AppEngine: c.AppEngineURL, Key: c.GoogleKey}), google.Names()...)
-	g.server = edge.NewMultiplexed(edge.MultiplexedConfig{
+	config := edge.MultiplexedConfig{
 		Handler: edge.CountHops(handler), Refuse: google.Refuse, Policy: &edge.Policy{Proxies: c.TrustedProxies},
-		MaxConnections: maxConnections(c), Certificate: g.certificate, Log: c.Log,
-	})
+		MaxConnections: maxConnections(c), Log: c.Log,
+	}
+	if g.certificate != nil {
+		config.Certificate = g.certificate.get
+	}
+	g.server = edge.NewMultiplexed(config)
 }
 
 // serve serves until close.

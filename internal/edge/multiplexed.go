@@ -43,8 +43,8 @@ type MultiplexedConfig struct {
 	// MaxConnections is the limit of open connections, at least 1. A network may have a
 	// quarter of them; a trusted proxy and this machine may have three quarters.
 	MaxConnections int
-	// Certificate serves TLS; nil serves plain connections.
-	Certificate *tls.Certificate
+	// Certificate serves TLS, as tls.Config.GetCertificate; nil serves plain connections.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	Log         *slog.Logger
 }
 
@@ -92,7 +92,7 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 		},
 	}
 	if config.Certificate != nil {
-		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*config.Certificate}, MinVersion: tls.VersionTLS12}
+		s.TLSConfig = &tls.Config{GetCertificate: config.Certificate, MinVersion: tls.VersionTLS12}
 	}
 	return s
 }
