@@ -3,7 +3,10 @@ package retry
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/expr-lang/expr"
@@ -69,12 +72,39 @@ var errExpression = errors.New("must be an expression of numbers, retried, + - *
 	"pow, sqrt, abs, exp, floor, ceil, round, min and max, " +
 	"as in pow(2, retried) * 1000")
 
+// parsed remembers the latest expressions, each at the place that its hash names: most
+// jobs of a queue have the same one, and compiling it takes longer than the rest of
+// reading a job. It is shared by all accounts, since an expression depends on nothing but
+// its text.
+var (
+	parsed [256]atomic.Pointer[remembered]
+	seed   = maphash.MakeSeed()
+)
+
+type remembered struct {
+	text string
+	*Expression
+}
+
 // ParseExpression reads an expression, as in "pow(2, retried) * 1000". It evaluates in a
 // time that its length bounds: it has no loops.
 func ParseExpression(text string) (*Expression, error) {
 	if len(text) > MaxExpression {
 		return nil, fmt.Errorf("must be at most %d bytes long", MaxExpression)
 	}
+	place := &parsed[maphash.String(seed, text)%uint64(len(parsed))]
+	if known := place.Load(); known != nil && known.text == text {
+		return known.Expression, nil
+	}
+	e, err := compile(text)
+	if err != nil {
+		return nil, err
+	}
+	place.Store(&remembered{strings.Clone(text), e})
+	return e, nil
+}
+
+func compile(text string) (*Expression, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, errExpression
