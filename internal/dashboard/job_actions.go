@@ -130,12 +130,8 @@ func (s *Server) rescheduleJob(c *call) error {
 		return err
 	}
 	text := c.r.PostFormValue("when")
-	timing, problem := readWhen(text, c.r.PostFormValue("zone"), s.Service.Now())
-	switch {
-	case problem != "":
-	case timing.Every != nil || timing.Cron != "":
-		problem = "is a recurrence; an existing job can only get another due time"
-	default:
+	timing, problem := c.readMove(text, s.Service.Now())
+	if problem == "" {
 		members := timing.Members()
 		if len(members) == 0 {
 			members = []rawjson.Member{{Name: "schedule_in", Value: rawjson.Value(`0`)}}

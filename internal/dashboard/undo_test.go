@@ -8,6 +8,31 @@ import (
 	"testing"
 )
 
+// TestMove_ShowsWhatADueTimeChanges tests the preview of another due time: it names the
+// difference, the end of the time to start, and the times of the schedule that pass.
+func TestMove_ShowsWhatADueTimeChanges(t *testing.T) {
+	w := newSite(t, false)
+	b := w.citizen()
+	ann := w.owner("ann@example.com")
+	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"expires_in":60}`)
+	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600}`)
+	preview := func(job, when string) *result {
+		return b.post("/jobs/"+job+"/when/preview", "when", when, "zone", "UTC")
+	}
+	b.wantAll(preview("1", "in 3 hours"), "Later than planned by 2 h", "discarded if it can&#39;t start by", `id="reschedule" open`)
+	b.wantAll(preview("1", "in 10 minutes"), "Earlier than planned by 50 min.")
+	b.wantAll(preview("1", "now"), "the job starts at once")
+	b.wantAll(preview("2", "in 3 hours"), "Only this run moves. Until then 2 further times of the schedule pass")
+	b.wantAll(preview("2", "in 500 days"), "100 or more further times")
+	b.wantAll(preview("2", "in 61 minutes"), "Only this run moves: the schedule stays as it is.")
+	b.want(preview("1", "every day"), 422, "is a recurrence")
+	b.want(preview("1", "soonish"), 422, "")
+	b.want(preview("99", "in 3 hours"), 404, "")
+	if page := b.get("/jobs/1"); !strings.Contains(page.body, "in 59 min") && !strings.Contains(page.body, "in 1 h") {
+		t.Error("a preview has changed the job")
+	}
+}
+
 func TestUndo_ReschedulesBack(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()

@@ -116,7 +116,8 @@ func TestJobs_CreateWithATimeInPlainEnglish(t *testing.T) {
 		t.Errorf("the job's body says %q", got)
 	}
 
-	p.ClickOn("Reschedule").Fill("#f-when", "in 5 hours").Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
+	p.ClickOn("Reschedule").Fill("#f-when", "in 5 hours").See("Earlier than planned by").Check()
+	p.Press(kb.Enter).See("The job has been rescheduled", "in 4 h")
 	p.ClickOn("Run now").See("The run has been requested", "Attempt 1: response 200", "Completed")
 	p.ClickOn("Run again").See("This is the new job", "Completed")
 	p.ClickOn("More").ClickOn("Duplicate").At("/public/jobs/new*").Wait(fmt.Sprintf(`document.querySelector("#f-url").value === %q`, url))

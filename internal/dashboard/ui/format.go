@@ -30,6 +30,9 @@ func Relative(now, t time.Time) string {
 	}
 }
 
+// Span formats a duration as Relative does.
+func Span(d time.Duration) string { return span(d.Abs()) }
+
 // span formats a duration in its largest unit, and in the next smaller one if the
 // largest is below a few.
 func span(d time.Duration) string {

@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/naturaltime"
+)
+
+// readMove reads another due time for a job. problem completes "When …".
+func (c *call) readMove(text string, now time.Time) (timing naturaltime.Timing, problem string) {
+	timing, problem = readWhen(text, c.r.PostFormValue("zone"), now)
+	if problem == "" && (timing.Every != nil || timing.Cron != "") {
+		problem = "is a recurrence; an existing job can only get another due time"
+	}
+	return timing, problem
+}
+
+// previewMove shows what another due time for a job changes, and changes nothing.
+func (s *Server) previewMove(c *call) error {
+	d := &view.Job{When: c.r.PostFormValue("when")}
+	live := c.r.Header.Get("HX-Request") != ""
+	if !live {
+		whole, err := s.readJob(c)
+		if err != nil {
+			return err
+		}
+		whole.When = d.When
+		d = whole
+	}
+	d.Live = live
+	if err := s.readMoved(c, d); err != nil {
+		return err
+	}
+	if live {
+		return c.render(http.StatusOK, view.MovePart(d))
+	}
+	status := http.StatusOK
+	if d.WhenProblem != "" {
+		status = http.StatusUnprocessableEntity
+	}
+	return c.render(status, view.JobPage(d))
+}
+
+// readMoved finds out what the time that was entered changes.
+func (s *Server) readMoved(c *call, d *view.Job) error {
+	id, err := c.jobID()
+	if err != nil {
+		return err
+	}
+	j, err := s.Service.Job(c.r.Context(), c.owner(), id)
+	if err != nil {
+		return err
+	}
+	now := s.Service.Now()
+	timing, problem := c.readMove(d.When, now)
+	to, ok := timing.Once(now)
+	switch {
+	case d.When == "" && d.Live:
+		return nil
+	case problem != "":
+		d.WhenProblem = problem
+		return nil
+	case !ok || to.Sub(now) > job.MaxAhead:
+		d.WhenProblem = "is too far away"
+		return nil
+	}
+	d.Move = &view.Move{Job: j, To: to.Truncate(time.Microsecond), Schedule: j.ScheduleID != uuid.Nil}
+	spec := job.ReadSpec(j.Args)
+	if spec.ExpiresIn != nil {
+		d.Move.Expires = d.Move.To.Add(*spec.ExpiresIn)
+	}
+	if !d.Move.Schedule {
+		return nil
+	}
+	frequency, err := spec.Frequency()
+	if err != nil || frequency == nil {
+		return nil // it was valid when the schedule was created
+	}
+	for at := frequency.Next(j.ScheduledAt, j.ScheduledAt); !at.IsZero() && !at.After(to) && d.Move.Passed < view.MostPassed; {
+		d.Move.Passed++
+		at = frequency.Next(j.ScheduledAt, at)
+	}
+	return nil
+}
