@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 const (
 	checkpointBytes = 16_000 * 4096
 	keptBytes       = checkpointBytes + checkpointBytes/4
+
+	perPage = 4096 + 24 // bytes in the log
 )
 
 // checkpoint keeps the write-ahead log bounded until ctx ends.
@@ -43,7 +47,11 @@ const minCheckpoint = 1 << 20
 // checkpoint loses nothing; the next one follows in a second.
 func (s *Store) checkpointLarge(ctx context.Context) {
 	info, err := os.Stat(s.path + "-wal")
-	if err != nil || info.Size() < s.checkpointAt() || s.watch.lost.Load() != nil {
+	if err != nil || s.watch.lost.Load() != nil {
+		return
+	}
+	if info.Size() < s.checkpointAt() {
+		s.keepLog(ctx)
 		return
 	}
 	length, err := s.logLength(ctx)
@@ -54,15 +62,59 @@ func (s *Store) checkpointLarge(ctx context.Context) {
 	if err != nil || length < s.checkpointAt() {
 		return
 	}
-	if conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL); err == nil {
-		_ = checkpointLog(conn)
-		_ = conn.Close()
-	}
-	finish := checkpointLog
-	if low || info.Size() > 8*checkpointBytes {
+	finish := func(conn *sqlite.Conn) error { return errors.Join(s.limitLog(conn), checkpointLog(conn)) }
+	if kept := s.checkpointBeside(); kept < minCheckpoint && (low || info.Size() > 8*checkpointBytes) {
 		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
+}
+
+// limitLog sets how much of the log's file remains when the log restarts: keptBytes, but
+// nothing of a database that Litestream copies. If Litestream was down when the log
+// restarted, and the last frame that it had copied is still behind the end of the new log,
+// it would continue, without the frames that it had not copied: what it then restores is
+// damaged.
+func (s *Store) limitLog(conn *sqlite.Conn) error {
+	copied, err := number(conn, `SELECT count(*) FROM sqlite_schema WHERE name = '_litestream_seq'`)
+	if err != nil {
+		return err
+	}
+	limit := int64(keptBytes)
+	if copied > 0 {
+		limit = 0
+	}
+	s.cuts.Store(limit == 0)
+	return setLogLimit(conn, limit)
+}
+
+// keepLog has the log's file kept again after limitLog had it truncated: Litestream, if it
+// is up, would take each truncation for a reason to upload the whole database.
+func (s *Store) keepLog(ctx context.Context) {
+	if s.cuts.CompareAndSwap(true, false) {
+		keep := func(conn *sqlite.Conn) error { return setLogLimit(conn, keptBytes) }
+		_ = s.writer.submit(ctx, &write{outside: keep, done: make(chan error, 1)})
+	}
+}
+
+func setLogLimit(conn *sqlite.Conn, bytes int64) error {
+	return sqlitex.ExecuteTransient(conn, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, bytes), nil)
+}
+
+// checkpointBeside checkpoints on a connection of its own. It returns how many bytes of the
+// log it could not copy, because a reader still uses the database as it was before them. A
+// reader may do so for long, such as Litestream, which copies the database: to wait for it
+// in vain would stop the writer a quarter of the time.
+func (s *Store) checkpointBeside() (kept int64) {
+	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL)
+	if err != nil {
+		return 0 // the writer's own checkpoint reports it
+	}
+	_ = sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		kept = (stmt.ColumnInt64(1) - stmt.ColumnInt64(2)) * perPage
+		return nil
+	}})
+	_ = conn.Close()
+	return kept
 }
 
 // checkpointAt returns the size at which the write-ahead log is checkpointed. It
@@ -79,7 +131,6 @@ func (s *Store) checkpointAt() int64 {
 // longer after the log has restarted. It asks SQLite: to open the log's index, which
 // has the number too, and to close it would end this process's locks on it.
 func (s *Store) logLength(ctx context.Context) (length int64, err error) {
-	const perPage = 4096 + 24
 	count := func(stmt *sqlite.Stmt) error {
 		length = stmt.ColumnInt64(1) * perPage
 		return nil

@@ -2,11 +2,14 @@ package sqlite
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -97,5 +100,63 @@ func TestCheckpoint_LeavesASmallLogAlone(t *testing.T) {
 	insert(t, s, newJob(s, addOwner(t, s), `{}`))
 	if after := usedOf(t, s); after <= before {
 		t.Errorf("the log went from %d to %d bytes: checkpointed too early", before, after)
+	}
+}
+
+// The writer does not wait for a reader that keeps the log, as a program that copies the
+// database does.
+func TestCheckpoint_ReportsWhatAReaderKeeps(t *testing.T) {
+	s := openTest(t)
+	insert(t, s, newJob(s, addOwner(t, s), `{}`))
+	reader, err := sqlite.OpenConn(s.path, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	end := sqlitex.Transaction(reader)
+	if _, err := number(reader, `SELECT count(*) FROM jobs`); err != nil {
+		t.Fatal(err)
+	}
+	const size = 2 * minCheckpoint
+	insert(t, s, newJob(s, addOwner(t, s), `{"body":"`+strings.Repeat("x", size)+`"}`))
+	if kept := s.checkpointBeside(); kept < size {
+		t.Errorf("the reader keeps %d bytes, want %d at least", kept, size)
+	}
+	end(&err)
+	if kept := s.checkpointBeside(); kept != 0 {
+		t.Errorf("nobody keeps %d bytes", kept)
+	}
+}
+
+// Behind the end of a log that restarted, nothing of the old one may remain where Litestream
+// copies the database. Without it, or once that is done, the file keeps its size.
+func TestCheckpoint_TruncatesTheLogOfACopiedDatabase(t *testing.T) {
+	// A disk on which the log is checkpointed early.
+	space := func(string) (free, size int64, err error) { return 8 * minCheckpoint, 10 * minCheckpoint, nil }
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Exclusive: true, Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	owner := addOwner(t, s)
+	if err := s.write(t.Context(), func(t *tx) error { return t.exec(`CREATE TABLE _litestream_seq (id INTEGER)`) }); err != nil {
+		t.Fatal(err)
+	}
+	fill := func() {
+		insert(t, s, newJob(s, owner, `{"body":"`+strings.Repeat("x", 2*minCheckpoint)+`"}`))
+		s.checkpointLarge(t.Context())
+		insert(t, s, newJob(s, owner, `{}`))
+	}
+	fill()
+	if size, used := logSize(t, s), usedOf(t, s); size > used+perPage {
+		t.Errorf("%d bytes of the log are in use, its file has %d", used, size)
+	}
+	s.checkpointLarge(t.Context()) // which finds a small log
+	if err := s.write(t.Context(), func(t *tx) error { return t.exec(`DROP TABLE _litestream_seq`) }); err != nil {
+		t.Fatal(err)
+	}
+	fill()
+	if size, used := logSize(t, s), usedOf(t, s); size < used+minCheckpoint {
+		t.Errorf("%d bytes of the log are in use, its file has %d", used, size)
 	}
 }

@@ -59,6 +59,7 @@ type Store struct {
 	uses       uses
 	limited    atomic.Bool // there may be items with limits
 	settled    atomic.Bool // no queue item is abandoned or will be
+	cuts       atomic.Bool // the log's file is truncated when the log restarts
 	watch      watch
 	space      func(dir string) (free, size int64, err error)
 	marking    sync.Mutex // held while the mark is written
@@ -126,6 +127,9 @@ func (s *Store) open(ctx context.Context, opts Options) error {
 		return fmt.Errorf("opening the database %s; check the path and its permissions: %w", s.path, err)
 	}
 	if err := prepareWriter(ctx, conn); err != nil {
+		return errors.Join(fmt.Errorf("preparing the database %s: %w", s.path, err), conn.Close())
+	}
+	if err := s.limitLog(conn); err != nil {
 		return errors.Join(fmt.Errorf("preparing the database %s: %w", s.path, err), conn.Close())
 	}
 	if err := s.pools.open(s.path); err != nil {
@@ -199,7 +203,6 @@ func prepareWriter(ctx context.Context, conn *sqlite.Conn) error {
 	for _, pragma := range []string{
 		`PRAGMA synchronous = FULL`,
 		`PRAGMA wal_autocheckpoint = 0`, // see checkpoint
-		fmt.Sprintf(`PRAGMA journal_size_limit = %d`, int64(keptBytes)),
 		fmt.Sprintf(`PRAGMA cache_size = -%d`, writerCache>>10),
 		`PRAGMA temp_store = MEMORY`,
 	} {

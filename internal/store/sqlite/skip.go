@@ -26,6 +26,9 @@ const (
 
 const (
 	estimatedFactor = 10
+	// minSkipped is how many numbers an estimate skips at least. A copy made seconds before
+	// the loss has no busy hour that tells of a burst.
+	minSkipped = numbersStep / 2
 	// maxPerSecond is an upper bound of the jobs that one file can store per second.
 	maxPerSecond = 100_000
 )
@@ -79,7 +82,7 @@ func lastAssigned(conn *sqlite.Conn, path string, now time.Time, result *Restore
 		elapsed = min(elapsed, 24*3600)
 	}
 	rate := min(busiest*estimatedFactor/3600+1, maxPerSecond)
-	return roundUp(result.LastJob+elapsed*rate, numbersStep), nil
+	return roundUp(result.LastJob+max(elapsed*rate, minSkipped), numbersStep), nil
 }
 
 // coveredBeside returns the number in the file beside a database that is to be restored;

@@ -110,6 +110,27 @@ func TestRestore_TakesTheNextNumber(t *testing.T) {
 	}
 }
 
+// A continuous copy lacks seconds only, which may have had a burst.
+func TestRestore_EstimatesABurst(t *testing.T) {
+	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	s := openAt(t, filepath.Join(t.TempDir(), "p.db"), true)
+	defer closeStore(t, s)
+	owner := addOwner(t, s)
+	if err := s.write(t.Context(), func(tx *tx) error {
+		return tx.exec(`INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs', ?)`, numbersStep-2)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	last := newJob(s, owner, `{}`)
+	last.Job.InsertedAt = now.Add(-time.Second)
+	insert(t, s, last)
+	var result RestoreResult
+	err := s.write(t.Context(), func(tx *tx) error { return skipNumbers(tx.conn, filepath.Join(t.TempDir(), "q.db"), 0, now, &result) })
+	if err != nil || result.LastJob != numbersStep-1 || result.NextJob < result.LastJob+minSkipped {
+		t.Errorf("skipping numbers returned %+v, %v", result, err)
+	}
+}
+
 // A copy made by other means does not record when; Restore uses its newest job.
 func TestRestore_EstimatesFromTheBusiestHour(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
