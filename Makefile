@@ -31,6 +31,7 @@ chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other 
 	PUNCTUAL_NODES_FULL=1 ./scripts/test -race=false ./test/nodes -count=1 -v
 	PUNCTUAL_E2E_FULL=1 ./scripts/test -race=false ./test/e2e -run TestDurabilityKill -count=1 -v
 	PUNCTUAL_OUTBOX_TORTURE=5m ./scripts/test -race=false ./test/goclient -run TestOutbox -count=1 -v
+	PUNCTUAL_COPIES=2m ./scripts/test -race=false ./test/copies -count=1 -v
 	PUNCTUAL_WORKFLOW_RUNS=201 ./scripts/test -race=false ./test/clients/workflow -count=1 -v
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only

@@ -56,6 +56,7 @@ var plain = []string{
 	"test/clients/python",
 	"test/clients/typescript",
 	"test/clients/workflow",
+	"test/copies",
 	"test/deploy",
 	"test/differ", // one call after the other; what is concurrent in a service, others test
 	"test/disk",

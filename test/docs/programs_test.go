@@ -31,7 +31,7 @@ var elsewhere = map[string]string{
 	"local-development.md ts":     "clients/typescript runs nearly the same program as a test",
 	"local-development.md python": "clients/python runs nearly the same program as a test",
 	"local-development.md yaml":   "a workflow of GitHub",
-	"backups.md yaml":             "settings of Litestream, another program",
+	"backups.md yaml":             "test/copies runs Litestream with it, in make chaos",
 }
 
 // pages returns the README and the guides but for the reference of commands, which is
