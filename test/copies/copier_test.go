@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,9 +75,10 @@ func run(t *testing.T, name string, args ...string) *process {
 	return p
 }
 
-// environment has the keys of the bucket.
+// environment has the keys of the bucket, and nothing else for clients of S3.
 func environment() []string {
-	return append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test")
+	others := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "AWS_") })
+	return append(others, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test")
 }
 
 // line returns the next line of standard output.
@@ -204,12 +206,19 @@ func (c *litestream) start(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	c.process = run(t, c.binary, "replicate", "-config", config)
-	go func(out *bufio.Scanner) {
-		for out.Scan() {
-			_, _ = c.stderr.Write(append(out.Bytes(), '\n'))
+	ended := make(chan struct{})
+	go func(p *process) {
+		defer close(ended)
+		for p.out.Scan() {
+			_, _ = p.stderr.Write(append(p.out.Bytes(), '\n'))
 		}
-	}(c.out)
+	}(c.process)
 	harness.Eventually(t, 30*time.Second, "Litestream to serve its socket", func() bool {
+		select {
+		case <-ended:
+			t.Fatalf("Litestream ended:\n%s", c.stderr)
+		default:
+		}
 		_, err := c.call("info", "-socket", c.socket())
 		return err == nil
 	})
