@@ -20,14 +20,17 @@ type entry struct {
 	mode fs.FileMode
 }
 
-// archive packs the program with its licence and its introduction: as a zip file for
-// Windows, compressed by gzip elsewhere.
+// archive packs the program with its licence and its introduction, for Linux also with its
+// systemd unit: as a zip file for Windows, compressed by gzip elsewhere.
 func (r *release) archive(b binary) error {
 	entries := []entry{
 		{filepath.Base(b.path), b.path, 0o755},
 		{"LICENSE", filepath.Join(r.root, "LICENSE"), 0o644},
 		{"README.md", filepath.Join(r.root, "README.md"), 0o644},
 		{"CHANGELOG.md", filepath.Join(r.root, "CHANGELOG.md"), 0o644},
+	}
+	if b.os == "linux" {
+		entries = append(entries, entry{"punctual.service", filepath.Join(r.root, "deploy", "systemd", "punctual.service"), 0o644})
 	}
 	suffix := b.os + "_" + b.arch
 	if b.os == "windows" {

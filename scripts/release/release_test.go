@@ -146,7 +146,7 @@ func inspect(t *testing.T, out, commit string) {
 		}
 	}
 	archive := untar(t, filepath.Join(out, "punctual_1.2.3-rc.1_linux_amd64.tar.gz"))
-	if got := names(archive); !slices.Equal(got, []string{"CHANGELOG.md", "LICENSE", "README.md", "punctual"}) {
+	if got := names(archive); !slices.Equal(got, []string{"CHANGELOG.md", "LICENSE", "README.md", "punctual", "punctual.service"}) {
 		t.Errorf("the archive has %v", got)
 	}
 	context := untar(t, filepath.Join(out, "punctual_1.2.3-rc.1_container.tar.gz"))
