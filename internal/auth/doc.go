@@ -24,6 +24,11 @@
 // transaction, so that each works only once across all nodes. Until the code is
 // given, the session is pending and gives no access.
 //
+// People change their email and replace a forgotten password by links that are sent by
+// e-mail (email.go, recover.go). A link works once, for a limited time, and its token is
+// stored as a hash. A new email takes effect when its owner follows the link; the previous
+// one gets a notice.
+//
 // All these actions are recorded in the audit log: see package audit. A caller's
 // access to records depends on ownership: see package service.
 package auth

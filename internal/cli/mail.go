@@ -14,7 +14,7 @@ import (
 
 // mailFlags are the flags of serve for e-mails.
 type mailFlags struct {
-	SMTPURL  mailServer  `name:"smtp-url" setting:"" placeholder:"URL" help:"The mail server for alerts: smtp://USER:PASSWORD@HOST:587, or smtps:// for TLS from the beginning. Without it, alerts can't send e-mails."`
+	SMTPURL  mailServer  `name:"smtp-url" setting:"" placeholder:"URL" help:"The mail server: smtp://USER:PASSWORD@HOST:587, or smtps:// for TLS from the beginning. It sends alerts and, with --public-url, invitations and links to confirm or change an email address or replace a password. Without it, none are sent by e-mail."`
 	SMTPFrom mailAddress `name:"smtp-from" setting:"" placeholder:"ADDRESS" help:"The sender of e-mails, as in 'Punctual <alerts@example.com>'."`
 
 	SMTPTrustedDomains mailDomains `name:"smtp-trusted-domains" setting:"" placeholder:"DOMAINS" help:"Domains whose addresses get alerts without confirmation, separated by commas. Accounts made through open sign-up need the confirmation of all others."`

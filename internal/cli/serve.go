@@ -30,7 +30,7 @@ type serveCommand struct {
 	PreferHTTP2  bool   `name:"prefer-http2" setting:"" type:"switch" help:"Speak HTTP/2 to targets that offer it beside HTTP/1.1. Default: only to targets that refuse HTTP/1.1."`
 	secretsFlag
 	Concurrency        slots  `setting:"" default:"1000" placeholder:"N" help:"Maximum of job requests under way at once on this node. Callbacks and webhooks have the same number of slots of their own."`
-	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 means for ever."`
+	Retention          period `setting:"" default:"30d" placeholder:"PERIOD" help:"How long final jobs and logs are kept (90m, 12h, 30d, 2w); 0 means forever."`
 	Signup             signup `setting:"" placeholder:"WHO" help:"Who may sign up in the dashboard: open (anyone), invite (people with an invite) or closed (nobody). Default: only the first person, who becomes the operator."`
 	RateLimit          rate   `setting:"" default:"0" placeholder:"N" help:"Calls per second for each account; 0 means no limit."`
 	PublicRateLimit    rate   `setting:"" default:"10" placeholder:"N" help:"Calls per second with the public key; 0 means no limit."`

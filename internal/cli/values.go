@@ -201,7 +201,7 @@ func (l *label) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// period is a duration in minutes, hours, days or weeks; 0 is for ever.
+// period is a duration in minutes, hours, days or weeks; 0 is forever.
 type period time.Duration
 
 // Decode implements kong.MapperValue.
@@ -221,7 +221,7 @@ var units = map[byte]time.Duration{'s': time.Second, 'm': time.Minute, 'h': time
 const maxPeriod = 100 * 365 * 24 * time.Hour
 
 func parsePeriod(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("must be a period like 90m, 12h, 30d or 2w, or 0 for ever, not %q", text)
+	wrong := fmt.Errorf("must be a period like 90m, 12h, 30d or 2w, or 0 (forever), not %q", text)
 	if text == "0" {
 		return 0, nil
 	}

@@ -1,7 +1,8 @@
 // Package copydb copies all records from one store to another: call [Copy]. It copies
-// accounts with their secrets and keys, schedules with their state, jobs, logs, pending
-// deliveries and the audit log. Records keep their numbers, times and positions in the
-// queue.
+// accounts with their secrets and keys, people and memberships, alerts, schedules with
+// their state, jobs, logs, pending deliveries, the audit log and what monthly reports have
+// counted. Records keep their numbers, times and positions in the queue. Sessions, invites,
+// links sent by e-mail and statistics are not copied.
 //
 // Copy reads records in a fixed order, section by section and account by account, and
 // writes them in batches. With each batch the target stores the position of its last
