@@ -32,6 +32,18 @@ func TestQuery_SelectsJobs(t *testing.T) {
 	p.At("/public/jobs?q=welcome&state=completed").See("Welcome mail").NotSee("Nightly report")
 }
 
+// TestQuery_IsSaved tests that a search is kept in the browser, is offered on the list, and
+// is forgotten.
+func TestQuery_IsSaved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const saved = `document.querySelector("#q-saved a")?.textContent === "completed welcome"`
+	p := Open(t, w.Service, Phone).Go("/public/jobs?q=welcome&state=completed").ClickOn("Save this search").Wait(saved).Check()
+	p.Go("/public/jobs").Wait(saved).ClickOn("completed welcome").At("/public/jobs?q=welcome&state=completed").See("Welcome mail")
+	p.ClickOn("Forget this search").See("Save this search").Go("/public/jobs").See("Job 3").Wait(`document.getElementById("q-saved").hidden`)
+	p.Check()
+}
+
 // TestKeys_MoveBetweenRows tests that j and k move the focus between the rows of a list.
 func TestKeys_MoveBetweenRows(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -109,4 +110,12 @@ func firstJobCurl(v *ui.View) string {
 	return "curl " + v.Origin + "/api/jobs \\\n  -H \"Authorization: Bearer " + v.Key() +
 		"\" \\\n  -H \"Content-Type: application/json\" \\\n" +
 		`  -d '{"method": "post", "url": "https://example.com/hook", "schedule_in": [30, "seconds"], "body": {"hello": "world"}}'`
+}
+
+// savedFor names whose searches query.js keeps: browsers may be used for several accounts.
+func savedFor(ctx context.Context) string {
+	if v := ui.From(ctx); !v.IsPublic() && v.Viewer != nil {
+		return v.Viewer.Email
+	}
+	return "public"
 }

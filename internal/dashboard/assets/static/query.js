@@ -108,3 +108,47 @@
     if (option) accept(option);
   });
 })();
+
+// Keeps searches in this browser, for one account each, and offers them below the query.
+(() => {
+  const most = 20;
+  const field = document.getElementById("q");
+  const box = document.getElementById("q-saved");
+  if (!field || !box) return;
+  const name = "punctual-searches:" + box.dataset.account;
+  const current = field.hasAttribute("aria-invalid") ? "" : field.defaultValue;
+  const read = () => {
+    try {
+      const all = JSON.parse(localStorage.getItem(name) || "[]");
+      return Array.isArray(all) ? all.filter((q) => typeof q === "string" && q && q.length <= 1000).slice(0, most) : [];
+    } catch { return []; }
+  };
+  const write = (all) => {
+    try { localStorage.setItem(name, JSON.stringify(all)); } catch { return; }
+    show();
+    box.querySelector("button")?.focus();
+  };
+  const button = (label, act) => {
+    const e = document.createElement("button");
+    e.type = "button";
+    e.className = "button small";
+    e.textContent = label;
+    e.addEventListener("click", act);
+    return e;
+  };
+  const show = () => {
+    const all = read();
+    box.replaceChildren(...all.map((q) => {
+      const e = document.createElement("a");
+      e.className = "chip";
+      e.href = box.dataset.jobs + "?" + new URLSearchParams({ query: q });
+      e.textContent = q;
+      if (q === current) e.setAttribute("aria-current", "true");
+      return e;
+    }));
+    if (all.includes(current)) box.append(button("Forget this search", () => write(read().filter((q) => q !== current))));
+    else if (current && all.length < most) box.append(button("Save this search", () => write([...read(), current])));
+    box.hidden = !box.hasChildNodes();
+  };
+  show();
+})();
