@@ -51,6 +51,7 @@ func Benchmark(b *testing.B, open func(b *testing.B, clock func() time.Time) sto
 	} {
 		b.Run("List/"+list.name, func(b *testing.B) { newBench(b, open).list(list.query) })
 	}
+	benchTogether(b, open)
 }
 
 // benchStored is how many jobs are stored for reads.
