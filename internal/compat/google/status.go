@@ -64,7 +64,7 @@ func statusOf(f *fault.Error) *status.Status {
 				field = p.Parameter
 			}
 			bad.FieldViolations = append(bad.FieldViolations,
-				&errdetails.BadRequest_FieldViolation{Field: field, Description: p.Sentence()})
+				&errdetails.BadRequest_FieldViolation{Field: field, Description: p.Detail})
 		}
 		add(bad)
 	}
