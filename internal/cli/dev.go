@@ -20,14 +20,16 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/network"
 	"github.com/punctual-dev/punctual/internal/secret"
+	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/virtual"
 )
 
-// The account that punctual dev has, with its key. The service listens on this machine
-// only, so the key needs to be no secret.
+// The account that punctual dev has, with its key and password. The service listens on
+// this machine only, so they need to be no secrets.
 const (
-	devEmail = "dev@example.com"
-	devKey   = auth.KeyPrefix + "dev_0000000000000000000000000000000000"
+	devEmail    = "dev@example.com"
+	devPassword = "punctual-dev"
+	devKey      = auth.KeyPrefix + "dev_0000000000000000000000000000000000"
 )
 
 type devCommand struct {
@@ -135,7 +137,9 @@ func (c *devCommand) prepare(env *environment, database, keyFile, here string) (
 	ctx := context.WithoutCancel(env.ctx)
 	a, err := auth.AccountByEmail(ctx, s, devEmail)
 	if fault.CodeOf(err) == fault.NotFound && err != nil {
-		a, err = auth.CreateAccount(ctx, s, devEmail, s.Now())
+		if a, err = auth.CreateAccount(ctx, s, devEmail, s.Now()); err == nil {
+			err = signsIn(ctx, s)
+		}
 	}
 	if err != nil {
 		return v, err
@@ -152,6 +156,15 @@ func (c *devCommand) prepare(env *environment, database, keyFile, here string) (
 		return v, err
 	}
 	return devView{here, c.GoogleListen, qstashView{here, base64.StdEncoding.EncodeToString(token), keys.Current, keys.Next}}, nil
+}
+
+// signsIn lets a person sign in to the dashboard.
+func signsIn(ctx context.Context, s store.Store) error {
+	person, err := auth.PersonByEmail(ctx, s, devEmail)
+	if err != nil {
+		return err
+	}
+	return auth.SetPassword(ctx, s, person, devPassword)
 }
 
 func (v devView) print(out io.Writer) error {
@@ -173,8 +186,10 @@ http://%[1]s with authorization: Bearer %[2]s
            option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials()))
   Node.js  {apiEndpoint: '%[3]s', port: %[4]s, sslCreds: grpc.credentials.createInsecure()}
 
+Dashboard: %[5]s/sign-in as %[6]s with the password %[7]s
+
 listening on %[5]s
-`, v.google, devKey, hostOf(v.google), portOf(v.google), v.url)
+`, v.google, devKey, hostOf(v.google), portOf(v.google), v.url, devEmail, devPassword)
 	return err
 }
 

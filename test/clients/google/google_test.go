@@ -2,6 +2,8 @@ package google
 
 import (
 	"bufio"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -88,11 +90,32 @@ func TestDev(t *testing.T) {
 			t.Errorf("%s is %q, want %s…", name, printed[name], want)
 		}
 	}
+	wantSignIn(t, printed["PUNCTUAL_URL"])
 	if err := dev.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := dev.Wait(); err != nil {
 		t.Errorf("punctual dev ended with %v", err)
+	}
+}
+
+// wantSignIn signs in to the dashboard of punctual dev with what the guide says.
+func wantSignIn(t *testing.T, service string) {
+	t.Helper()
+	form := url.Values{"email": {"dev@example.com"}, "password": {"punctual-dev"}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, service+"/sign-in", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Origin", service)
+	response, err := http.DefaultTransport.RoundTrip(request) // follows no redirect
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/" {
+		t.Errorf("signing in responds %s, to %q", response.Status, response.Header.Get("Location"))
 	}
 }
 
