@@ -38,7 +38,7 @@ const rehearseWithin = 30 * time.Second
 func (r *rehearsing) enter(ctx context.Context, account int64) (bounded context.Context, leave func(), err error) {
 	next, err := r.accounts.enter(ctx, account)
 	if err != nil {
-		return nil, nil, tooManyRehearsals()
+		return nil, nil, notEntered(ctx)
 	}
 	wait, cancelWait := context.WithTimeout(ctx, turnWithin)
 	defer cancelWait()
@@ -46,13 +46,18 @@ func (r *rehearsing) enter(ctx context.Context, account int64) (bounded context.
 	case r.all <- struct{}{}:
 	case <-wait.Done():
 		next()
-		return nil, nil, tooManyRehearsals()
+		return nil, nil, notEntered(ctx)
 	}
 	bounded, cancel := context.WithTimeout(ctx, rehearseWithin)
 	return bounded, func() { cancel(); <-r.all; next() }, nil
 }
 
-func tooManyRehearsals() error {
+// notEntered returns the fault for a rehearsal that had no turn, or whose client went away
+// before.
+func notEntered(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return fault.Unreachable(ctx.Err())
+	}
 	return &fault.Error{
 		Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: 5 * time.Second,
 		Message: "too many rehearsals are under way; wait for the answers to yours, then try again",
