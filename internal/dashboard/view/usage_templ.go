@@ -124,7 +124,7 @@ func UsageLimitsPage(d *UsagePage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if d.Retention == "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "Finished jobs and their logs are kept for ever.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "Finished jobs and their logs are kept forever.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
