@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import socketserver
+import subprocess
+import sys
 import threading
 import time
 import unittest
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable, Optional, TypeVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from punctual import Client, PunctualError
@@ -27,6 +29,14 @@ def variable(name: str) -> str:
     if not value:
         raise RuntimeError(f"PUNCTUAL_TEST_{name} is not set: run go test ./test/clients/python")
     return value
+
+
+def python_with(libraries: str) -> Optional[str]:
+    """A Python that has libraries: the system's, which has its packages, may be another one than that of the tests."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        if os.path.exists(python) and subprocess.run([python, "-c", f"import {libraries}"], stderr=subprocess.DEVNULL).returncode == 0:
+            return python
+    return None
 
 
 def target(port: int) -> str:

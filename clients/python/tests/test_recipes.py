@@ -8,25 +8,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import unittest
-from typing import Optional
 
-from .support import ROOT, variable
-
-LIBRARIES = "import django, psycopg, psycopg2, sqlalchemy"
-
-
-def python_with_libraries() -> Optional[str]:
-    for python in (sys.executable, "/usr/bin/python3"):
-        if os.path.exists(python) and subprocess.run([python, "-c", LIBRARIES], stderr=subprocess.DEVNULL).returncode == 0:
-            return python
-    return None
+from .support import ROOT, python_with, variable
 
 
 class TestRecipes(unittest.TestCase):
     def test_commit_together(self) -> None:
-        python = python_with_libraries()
+        python = python_with("django, psycopg, psycopg2, sqlalchemy")
         if python is None:
             self.skipTest("Django, psycopg, psycopg2 and SQLAlchemy are not installed")
         done = subprocess.run([python, "-B", "tests/recipes.py", variable("POSTGRES"), os.environ["PUNCTUAL_BINARY"]], cwd=ROOT, env={**os.environ, "PYTHONWARNINGS": ""}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

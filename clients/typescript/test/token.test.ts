@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { TokenError, TokenVerifier } from "@punctual-dev/client/receiver";
+import { Receiver, sign, TokenError, TokenVerifier, type Claims } from "@punctual-dev/client/receiver";
 
 const issuer = "https://punctual.example.com";
 const audience = "https://api.example.com";
@@ -66,5 +66,29 @@ describe("TokenVerifier", () => {
     at.fails = true;
     await v.verify(await two.token({ exp: now + 900 }));
     assert.equal(at.fetches, 3);
+  });
+});
+
+describe("a receiver with tokens", () => {
+  it("admits the requests of jobs with their own token", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    const one = await key("one");
+    const at = { now, fetches: 0, fails: false };
+    const seen: (Claims | undefined)[] = [];
+    const receiver = new Receiver({ secrets: secret, tokens: verifier([one.jwk], at), onError: () => undefined });
+    const send = async (id: string, token?: string, route = receiver.job((job) => void seen.push(job.claims))) => {
+      const headers = { ...(await sign(secret, { id, body: "{}" })), "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+      return (await route(new Request("https://receiver.example/hook", { method: "POST", headers, body: "{}" }))).status;
+    };
+    at.fails = true;
+    assert.equal(await send("job_1", await one.token()), 503);
+    at.fails = false;
+    assert.equal(await send("job_1", await one.token()), 204);
+    assert.deepEqual(seen.map((claims) => claims?.sub), ["account:x"]);
+    assert.equal(await send("job_2", await one.token()), 401); // of another request
+    assert.equal(await send("job_3"), 401);
+    assert.equal(await send("job_4", await one.token({ jti: "job_4", aud: "https://other.example" })), 401);
+    assert.equal(seen.length, 1);
+    assert.equal(await send("msg_1", undefined, receiver.event(() => undefined)), 422); // read without a token
   });
 });

@@ -19,7 +19,7 @@ func TestClient(t *testing.T) {
 		t.Run(store, func(t *testing.T) {
 			address := ports.Free(t)
 			service := harness.Start(t, append(options, harness.Flag("listen", address), harness.Flag("public-url", "http://"+address),
-				harness.Flag("allow-http-targets", "true"))...)
+				harness.Flag("allow-http-targets", "true"), harness.SecretsKey(t))...)
 			// An application gets what the command prints, and nothing else.
 			var env map[string]string
 			printed := service.Command(t, "keys", "qstash", service.Account(t).Email, "--public-url", "http://"+address, "--json")
@@ -30,7 +30,7 @@ func TestClient(t *testing.T) {
 			for name, value := range env {
 				variables = append(variables, name+"="+value)
 			}
-			clienttest.Run(t, "node", variables, "node", "--test", "application.test.mjs")
+			clienttest.Run(t, "node", variables, "node", "--test", "application.test.mjs", "identity.test.mjs")
 			if code := service.Stop(); code != 0 {
 				t.Errorf("the service ended with status %d", code)
 			}

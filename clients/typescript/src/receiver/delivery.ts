@@ -1,5 +1,6 @@
 import { Completion } from "../completion.js";
 import { headerOf, type HeaderSource, type Verified } from "./signature.js";
+import type { Claims } from "./token.js";
 
 /** A request of a job, as its handler gets it. */
 export interface JobDelivery<Body = unknown, State extends object = Record<string, unknown>, Previous = unknown> {
@@ -22,6 +23,8 @@ export interface JobDelivery<Body = unknown, State extends object = Record<strin
   state: Partial<State>;
   /** The JSON response of the schedule's last successful run; `{}` if there is none. */
   previous: Previous | Record<string, never>;
+  /** What the token says, where the receiver has `tokens`. */
+  claims: Claims | undefined;
   /** The job's integer id. Like what follows, it is from a header, which isn't signed. */
   jobId: number;
   attempt: number;
@@ -58,7 +61,7 @@ export class UnexpectedError extends Error {
 /** Ids of jobs' requests begin so, those of callbacks, events and alerts with msg_. */
 const jobPrefix = "job_";
 
-export function readJob<Body, State extends object, Previous>(verified: Verified, incoming: Incoming, bytes: Uint8Array, service: { url?: string } = {}): JobDelivery<Body, State, Previous> {
+export function readJob<Body, State extends object, Previous>(verified: Verified, incoming: Incoming, bytes: Uint8Array, service: { url?: string } = {}, claims?: Claims): JobDelivery<Body, State, Previous> {
   if (!verified.id.startsWith(jobPrefix)) throw new UnexpectedError("this is a callback, an event or an alert, and the route is for jobs");
   const { body, state, previous } = split(parse(incoming.headers, bytes));
   const address = headerOf(incoming.headers, "x-punctual-complete");
@@ -71,6 +74,7 @@ export function readJob<Body, State extends object, Previous>(verified: Verified
     bytes,
     state: (state ?? {}) as Partial<State>,
     previous: (previous ?? {}) as Previous,
+    claims,
     jobId: numberOf(incoming.headers, "x-punctual-job-id", NaN),
     attempt: numberOf(incoming.headers, "x-punctual-attempt", 1),
     scheduledAt: new Date(headerOf(incoming.headers, "x-punctual-scheduled-at") ?? NaN),

@@ -5,6 +5,7 @@ import { MemoryStore } from "./memory.js";
 import { outcomeOf, RetryLater, type JobReply, type Outcome, type Reply } from "./reply.js";
 import { SignatureError, Verifier, type Verified, type VerifyOptions } from "./signature.js";
 import { BusyError, type ReceiptStore } from "./store.js";
+import { TokenError, type Claims, type TokenVerifier } from "./token.js";
 
 /** An event sent to a job's `webhook_url`. */
 export type JobEvent = JobStartedEvent | JobRequestEvent | JobResponseEvent | JobErrorEvent | JobFinishedEvent;
@@ -12,6 +13,8 @@ export type JobEvent = JobStartedEvent | JobRequestEvent | JobResponseEvent | Jo
 export interface ReceiverOptions<Tx = undefined> extends VerifyOptions {
   /** The account's signing secret; during a rotation, the new and the old one. */
   secrets: string | readonly string[];
+  /** Also verifies the token that jobs whose `auth` has `oidc` send; callbacks, events and alerts have none. Check `claims.sub`. */
+  tokens?: TokenVerifier;
   /** By default ids are remembered in this process only. */
   store?: ReceiptStore<Tx>;
   /** Larger bodies get a 413: 4 MiB by default. */
@@ -47,6 +50,7 @@ export interface Route {
  */
 export class Receiver<Tx = undefined> {
   readonly #verifier: Verifier;
+  readonly #tokens: TokenVerifier | undefined;
   readonly #store: ReceiptStore<Tx>;
   readonly #maxBodyBytes: number;
   readonly #service: { url?: string };
@@ -54,6 +58,7 @@ export class Receiver<Tx = undefined> {
 
   constructor(options: ReceiverOptions<Tx>) {
     this.#verifier = new Verifier(options.secrets, options);
+    this.#tokens = options.tokens;
     // Without a store Tx is undefined, unless somebody wrote another type by hand.
     this.#store = options.store ?? (new MemoryStore() as unknown as ReceiptStore<Tx>);
     this.#maxBodyBytes = options.maxBodyBytes ?? 4 << 20;
@@ -65,8 +70,8 @@ export class Receiver<Tx = undefined> {
   job<Body = unknown, State extends object = Record<string, unknown>, Previous = unknown>(
     handler: (job: JobDelivery<Body, State, Previous>, tx: Tx) => Result<JobReply<State>>,
   ): Route {
-    return this.#route((verified, incoming, bytes) => {
-      const job = readJob<Body, State, Previous>(verified, incoming, bytes, this.#service);
+    return this.#route(async (verified, incoming, bytes) => {
+      const job = readJob<Body, State, Previous>(verified, incoming, bytes, this.#service, await this.#claims(verified, incoming));
       return (tx) => handler(job, tx);
     });
   }
@@ -93,7 +98,19 @@ export class Receiver<Tx = undefined> {
     });
   }
 
-  #route(read: (verified: Verified, incoming: Incoming, bytes: Uint8Array) => (tx: Tx) => unknown): Route {
+  async #claims(verified: Verified, incoming: Incoming): Promise<Claims | undefined> {
+    try {
+      const claims = await this.#tokens?.verifyRequest(incoming.headers);
+      if (claims && claims.jti !== verified.id) throw new TokenError("the token is of another request");
+      return claims;
+    } catch (error) {
+      if (error instanceof TokenError) throw error;
+      this.#onError(error, verified.id);
+      throw new RetryLater(1); // the keys can't be fetched
+    }
+  }
+
+  #route(read: (verified: Verified, incoming: Incoming, bytes: Uint8Array) => Handle<Tx> | Promise<Handle<Tx>>): Route {
     const receive: Route["receive"] = async (incoming, readBody) => {
       let id = "";
       try {
@@ -101,7 +118,7 @@ export class Receiver<Tx = undefined> {
         const bytes = await readBody(this.#maxBodyBytes);
         const verified = await this.#verifier.verify(incoming.headers, bytes);
         id = verified.id;
-        const handle = read(verified, incoming, bytes);
+        const handle = await read(verified, incoming, bytes);
         const { outcome } = await this.#store.once(id, (tx) => settle(handle(tx)));
         return plain(outcome);
       } catch (error) {
@@ -117,7 +134,7 @@ export class Receiver<Tx = undefined> {
   }
 
   #refuse(error: unknown, id: string): PlainResponse {
-    if (error instanceof SignatureError) return problem(401, error.message);
+    if (error instanceof SignatureError || error instanceof TokenError) return problem(401, error.message);
     if (error instanceof TooLargeError) return problem(413, error.message);
     if (error instanceof UnexpectedError) return problem(422, error.message);
     if (error instanceof BusyError) return problem(503, error.message, 1);
@@ -126,6 +143,8 @@ export class Receiver<Tx = undefined> {
     return problem(500, "the receiver failed; its log says why");
   }
 }
+
+type Handle<Tx> = (tx: Tx) => unknown;
 
 /** Keeps synchronous what is synchronous, as stores of SQLite need it. */
 function settle(result: unknown): Outcome | Promise<Outcome> {

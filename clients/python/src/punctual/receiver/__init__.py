@@ -13,6 +13,6 @@ from .wsgi import wsgi
 
 __all__ = [
     "ASGIMiddleware", "BusyError", "Completion", "Handled", "JobDelivery", "JobEvent", "MemoryStore", "Message", "Outcome", "PlainResponse", "PostgresStore",
-    "ReceiptStore", "Receiver", "Reply", "RetryLater", "Route", "SQLiteStore", "SignatureError", "Transaction", "Verified", "Verifier",
+    "ReceiptStore", "Receiver", "Reply", "RetryLater", "Route", "SQLiteStore", "SignatureError", "TokenError", "TokenVerifier", "Transaction", "Verified", "Verifier",
     "sign", "verify", "wsgi",
 ]

@@ -43,6 +43,8 @@ class JobDelivery:
     points: int
     #: Where to report the outcome later, of jobs with completion; treat it like a password.
     completion_url: Optional[str]
+    #: What the token says, where the receiver has tokens.
+    claims: Optional[Dict[str, Any]] = None
     #: The service's public address, to which completion reports; None for PUNCTUAL_URL.
     service_url: Optional[str] = None
 
@@ -73,7 +75,7 @@ class UnexpectedError(Exception):
 JOB_PREFIX = "job_"
 
 
-def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, Any], raw: bytes, service_url: Optional[str] = None) -> JobDelivery:
+def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, Any], raw: bytes, service_url: Optional[str] = None, claims: Optional[Dict[str, Any]] = None) -> JobDelivery:
     if not verified.id.startswith(JOB_PREFIX):
         raise UnexpectedError("this is a callback, an event or an alert, and the route is for jobs")
     body, state, previous = _split(_parse(header_of(headers, "content-type") or "", raw))
@@ -92,6 +94,7 @@ def read_job(verified: Verified, method: str, url: str, headers: Mapping[str, An
         scheduled_at=_time(header_of(headers, "x-punctual-scheduled-at")),
         points=_number(headers, "x-punctual-points", 1),
         completion_url=header_of(headers, "x-punctual-complete"),
+        claims=claims,
         service_url=service_url,
     )
 

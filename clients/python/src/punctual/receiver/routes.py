@@ -16,6 +16,7 @@ from .delivery import JobDelivery, Message, UnexpectedError, read_job, read_mess
 from .reply import Outcome, RetryLater, outcome_of
 from .signature import SignatureError, Verified, Verifier
 from .store import BusyError, MemoryStore, ReceiptStore
+from .token import TokenError, TokenVerifier
 
 log = logging.getLogger("punctual.receiver")
 
@@ -65,6 +66,7 @@ class Receiver:
         self,
         secrets: Union[str, Sequence[str]],
         *,
+        tokens: Optional[TokenVerifier] = None,
         store: Optional[ReceiptStore] = None,
         max_body_bytes: int = 4 << 20,
         tolerance: float = 300,
@@ -74,7 +76,8 @@ class Receiver:
     ) -> None:
         """secrets is the account's signing secret; during a rotation, the new and the old one.
 
-        Without a store, ids are remembered in this process only. Larger bodies than
+        tokens also verifies the token that jobs whose auth has oidc send; check the
+        sub in the claims of the delivery. Without a store, ids are remembered in this process only. Larger bodies than
         max_body_bytes get a 413. tolerance is in seconds. threads is how many
         messages an ASGI route handles at once; four times as many wait. url is the
         service's public address, to which completions report: PUNCTUAL_URL by default. on_error
@@ -82,6 +85,7 @@ class Receiver:
         they are logged.
         """
         self.verifier = Verifier(secrets, tolerance=tolerance)
+        self.tokens = tokens
         self.store: ReceiptStore = MemoryStore() if store is None else store
         self.max_body_bytes = max_body_bytes
         self.url = url
@@ -97,7 +101,7 @@ class Receiver:
         What the handler returns is sent as JSON, and steers the job: $set, $next,
         $stop, $fail. None is a 204.
         """
-        return Route(self, handler, lambda verified, method, url, headers, raw: read_job(verified, method, url, headers, raw, self.url))
+        return Route(self, handler, lambda verified, method, url, headers, raw: read_job(verified, method, url, headers, raw, self.url, self._claims(verified, headers)))
 
     def callback(self, handler: Handler[Message[CallbackMessage]]) -> "Route":
         """A route for a job's callback_url: its result, once."""
@@ -113,6 +117,20 @@ class Receiver:
 
     def _message(self, handler: Callable[..., Any], kind: str) -> "Route":
         return Route(self, handler, lambda verified, _method, _url, _headers, raw: read_message(verified, raw, kind))
+
+    def _claims(self, verified: Verified, headers: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+        if self.tokens is None:
+            return None
+        try:
+            claims = self.tokens.verify_request(headers)
+        except TokenError:
+            raise
+        except Exception as error:  # the keys can't be fetched
+            self.on_error(error, verified.id)
+            raise RetryLater(1) from error
+        if claims.get("jti") != verified.id:
+            raise TokenError("the token is of another request")
+        return claims
 
     async def in_thread(self, work: Callable[[], PlainResponse]) -> PlainResponse:
         """Runs work in one of the receiver's threads."""
@@ -188,7 +206,7 @@ class Route:
                 return outcome_of(run(result) if self._is_async else result)
 
             outcome = self._receiver.store.once(verified.id, work).outcome
-        except (UnexpectedError, BusyError, RetryLater):
+        except (TokenError, UnexpectedError, BusyError, RetryLater):
             raise
         except Exception as error:
             self._receiver.on_error(error, verified.id)
@@ -198,7 +216,7 @@ class Route:
     def _guarded(self, handle: Callable[[], PlainResponse]) -> PlainResponse:
         try:
             return handle()
-        except (SignatureError, TooLargeError, InvalidLengthError, UnexpectedError, BusyError, RetryLater) as error:
+        except (SignatureError, TokenError, TooLargeError, InvalidLengthError, UnexpectedError, BusyError, RetryLater) as error:
             return refusal(error)
 
 
@@ -207,7 +225,7 @@ def refusal(error: Exception) -> PlainResponse:
         return problem(503, str(error), 1)
     if isinstance(error, RetryLater):
         return problem(503, "try again later", error.after)
-    statuses = {SignatureError: 401, InvalidLengthError: 400, TooLargeError: 413, UnexpectedError: 422}
+    statuses = {SignatureError: 401, TokenError: 401, InvalidLengthError: 400, TooLargeError: 413, UnexpectedError: 422}
     return problem(statuses[type(error)], str(error))
 
 
