@@ -35,7 +35,8 @@ func TestRescan_AfterNoticesBeginsWhereItemsAreDue(t *testing.T) {
 				t.Errorf("item %d was %v late", f.ref.Number, late)
 			}
 		}
-		if most := 1 + int(n*10*time.Millisecond/recheck); scans > most {
+		// The first notice finds the queue empty, so the cursor is still at the beginning.
+		if most := 2 + int(n*10*time.Millisecond/recheck); scans > most {
 			t.Errorf("%d scans from the beginning in %v, want at most %d", scans, n*10*time.Millisecond, most)
 		}
 	})

@@ -21,7 +21,6 @@ func (l *leaving) Err() error {
 // TestRun_EndsWithItsContext verifies that no work is done once the context has ended, and
 // that it is asked often.
 func TestRun_EndsWithItsContext(t *testing.T) {
-	t.Parallel()
 	p := func() *Plan {
 		return &Plan{From: at(t, "2027-01-01T00:00:00Z"), To: at(t, "2028-01-01T00:00:00Z"),
 			Entries: []Entry{entry(t, "x", `"cron":"*/5 * * * *","retries":3`, at(t, "2027-01-01T00:00:00Z"))},
