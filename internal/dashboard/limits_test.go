@@ -130,6 +130,7 @@ func TestSuspendedAccount_CanReadButNotChange(t *testing.T) {
 		other.want(other.post(form), 403, "This account is suspended (&lt;spam&gt;)")
 	}
 	other.want(other.post("/jobs/preview", "url", "x"), 200, "")
+	other.want(other.post("/jobs/1/when/preview", "when", "in an hour"), 404, "no such job")
 	other.want(other.post("/sign-out"), 303, "/sign-in")
 	other.want(other.signIn("other@example.com", secretWords), 303, "/")
 	operator.want(operator.post(path+"/resume"), 303, path+"?done=resumed")

@@ -88,7 +88,7 @@ func TestRoutes_LeastRoles(t *testing.T) {
 		"admins": {show(admins), "GET /secrets, GET /settings/audit, POST /secrets, POST /secrets/{name}/delete, POST /settings/keys, POST /settings/keys/{key_id}/revoke, " +
 			"POST /settings/members/invite, POST /settings/members/{member_id}/role, POST /settings/signing-secret, POST /welcome/key"},
 		"owners": {show(owners), "POST /settings/delete"},
-		"viewers": {show(viewers), "POST /account/switch, POST /jobs/preview, POST /preferences, POST /settings/confirm-email, POST /settings/email, POST /settings/members/{member_id}/remove, POST /settings/password, " +
+		"viewers": {show(viewers), "POST /account/switch, POST /jobs/preview, POST /jobs/{job_id}/when/preview, POST /preferences, POST /settings/confirm-email, POST /settings/email, POST /settings/members/{member_id}/remove, POST /settings/password, " +
 			"POST /settings/second-factor, POST /settings/second-factor/confirm, POST /settings/second-factor/disable, POST /settings/second-factor/recovery-codes, " +
 			"POST /settings/sessions/end-others, POST /settings/sessions/{session}/end"},
 	} {

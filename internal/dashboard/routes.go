@@ -38,7 +38,7 @@ func (r route) least(method string) identity.Role {
 }
 
 // readOnly has the paths whose forms change nothing of the account.
-var readOnly = map[string]bool{"/jobs/preview": true, preferencesPath: true}
+var readOnly = map[string]bool{"/jobs/preview": true, "/jobs/{job_id}/when/preview": true, preferencesPath: true}
 
 // handler responds to a request for a page, or returns the error to show.
 type handler func(*Server, *call) error
