@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 )
@@ -70,20 +71,22 @@ func (s *Server) readMoved(c *call, d *view.Job) error {
 		return nil
 	}
 	d.Move = &view.Move{Job: j, To: to.Truncate(time.Microsecond), Schedule: j.ScheduleID != uuid.Nil}
-	spec := job.ReadSpec(j.Args)
-	if spec.ExpiresIn != nil {
+	if spec := job.ReadSpec(j.Args); spec.ExpiresIn != nil {
 		d.Move.Expires = d.Move.To.Add(*spec.ExpiresIn)
 	}
 	if !d.Move.Schedule {
 		return nil
 	}
-	frequency, err := spec.Frequency()
-	if err != nil || frequency == nil {
-		return nil // it was valid when the schedule was created
+	one, err := s.Service.Schedule(c.r.Context(), c.owner(), j.ScheduleID)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		d.Move.Schedule = false
+		return nil
+	case err != nil:
+		return err
 	}
-	for at := frequency.Next(j.ScheduledAt, j.ScheduledAt); !at.IsZero() && !at.After(to) && d.Move.Passed < view.MostPassed; {
-		d.Move.Passed++
-		at = frequency.Next(j.ScheduledAt, at)
+	if grid, _ := one.Grid(); grid != nil && to.After(j.ScheduledAt) {
+		d.Move.Passed = int(min(grid.Count(j.ScheduledAt, to), view.MostPassed))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMove_ShowsWhatADueTimeChanges tests the preview of another due time: it names the
@@ -16,15 +17,18 @@ func TestMove_ShowsWhatADueTimeChanges(t *testing.T) {
 	ann := w.owner("ann@example.com")
 	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"expires_in":60}`)
 	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600}`)
+	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600,"ends_at":"`+
+		w.clock().Add(150*time.Minute).UTC().Format(time.RFC3339)+`"}`)
 	preview := func(job, when string) *result {
 		return b.post("/jobs/"+job+"/when/preview", "when", when, "zone", "UTC")
 	}
 	b.wantAll(preview("1", "in 3 hours"), "Later than planned by 2 h", "discarded if it can&#39;t start by", `id="reschedule" open`)
 	b.wantAll(preview("1", "in 10 minutes"), "Earlier than planned by 50 min.")
 	b.wantAll(preview("1", "now"), "the job starts at once")
-	b.wantAll(preview("2", "in 3 hours"), "Only this run moves. Until then 2 further times of the schedule pass")
+	b.wantAll(preview("2", "in 3 hours"), "Only this run is rescheduled. Until then 2 further times of the schedule pass")
 	b.wantAll(preview("2", "in 500 days"), "100 or more further times")
-	b.wantAll(preview("2", "in 61 minutes"), "Only this run moves: the schedule stays as it is.")
+	b.wantAll(preview("3", "in 500 days"), "Until then 1 further time of the schedule passes")
+	b.wantAll(preview("2", "in 61 minutes"), "Only this run is rescheduled: the schedule stays as it is.")
 	b.want(preview("1", "every day"), 422, "is a recurrence")
 	b.want(preview("1", "soonish"), 422, "")
 	b.want(preview("99", "in 3 hours"), 404, "")

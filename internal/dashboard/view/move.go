@@ -8,7 +8,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// MostPassed is up to how many times of a schedule are counted that a move passes over.
+// MostPassed is up to how many times of a schedule are counted that another due time passes over.
 const MostPassed = 100
 
 // Move is another due time for a job, with what it changes.
@@ -40,7 +40,7 @@ func (m *Move) following() string {
 	case !m.Schedule:
 		return ""
 	case m.Passed == 0:
-		return "Only this run moves: the schedule stays as it is."
+		return "Only this run is rescheduled: the schedule stays as it is."
 	}
 	count := strconv.Itoa(m.Passed)
 	if m.Passed == MostPassed {
@@ -50,5 +50,5 @@ func (m *Move) following() string {
 	if m.Passed == 1 {
 		times = " further time of the schedule passes"
 	}
-	return "Only this run moves. Until then " + count + times + ": runs never overlap, so the next one follows after it."
+	return "Only this run is rescheduled. Until then " + count + times + ": runs never overlap, so the next one follows after it."
 }
