@@ -60,6 +60,8 @@ func (list *Schedules) partly() string {
 	switch {
 	case list.Search != "":
 		return "The first 100 that were found."
+	case list.Filtered():
+		return "Of the newest 100 that match."
 	case list.Order == "next":
 		return "The next 100 at most; there may be more."
 	}
