@@ -23,7 +23,7 @@ type Used struct {
 }
 
 // LabelsUsed returns up to 30 hosts and 30 tags of the owner's newest 300 jobs and newest
-// 100 schedules, for completion. It reads as much of accounts of any size.
+// 100 schedules, for completion. It reads no more of a large account than of a small one.
 func (s *Service) LabelsUsed(ctx context.Context, owner job.Owner) (Used, error) {
 	hosts, tags := map[string]int{}, map[string]int{}
 	count := func(args []byte) {
