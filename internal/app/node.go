@@ -75,7 +75,7 @@ type Config struct {
 	TargetCAFile   string
 	SecretsKeyFile string // "" for none: then there are no header secrets
 	Concurrency    int
-	Retention      time.Duration // 0: for ever
+	Retention      time.Duration // 0: forever
 	Limits         quota.Defaults
 	Signup         auth.Signup // who may sign up in the dashboard
 	// OIDC is the provider that people may sign in at, and Provider says who may; nil for
@@ -195,7 +195,7 @@ const takeOverEvery = time.Second
 
 // takeOver ends the attempts of other nodes that went away, until ctx ends.
 func (n *Node) takeOver(ctx context.Context) {
-	var expired <-chan struct{} // nil waits for ever
+	var expired <-chan struct{} // nil waits forever
 	if d, ok := n.database.(interface{ Expired() <-chan struct{} }); ok {
 		expired = d.Expired()
 	}

@@ -45,7 +45,7 @@ type Config struct {
 	Running func() bool
 	Quotas  *quota.Book
 	Rates   *edge.Rates
-	// Retention is how long final jobs are kept; 0 is for ever.
+	// Retention is how long final jobs are kept; 0 is forever.
 	Retention time.Duration
 	// Public is the account of the public key; nil without one.
 	Public *identity.Account

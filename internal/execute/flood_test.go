@@ -19,7 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// floods are frames that a target can send for ever to no purpose. Stream 1 is
+// floods are frames that a target can send forever to no purpose. Stream 1 is
 // that of the first request.
 var floods = map[string]func(*http2.Framer) error{
 	"empty DATA":    func(f *http2.Framer) error { return f.WriteData(1, false, nil) },

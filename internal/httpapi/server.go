@@ -51,7 +51,7 @@ type Config struct {
 	Running func() bool
 	Quotas  *quota.Book
 	Rates   *edge.Rates
-	// Retention is how long final jobs and logs are kept; 0 means for ever.
+	// Retention is how long final jobs and logs are kept; 0 means forever.
 	Retention time.Duration
 	Version   string
 	// PublicPunctuality answers /api/punctuality without a key.

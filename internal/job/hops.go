@@ -19,7 +19,7 @@ func IsOwnField(name string) bool {
 const HopsField = "X-Punctual-Hops"
 
 // MaxHops is the count at which a request may no longer create jobs. Without it,
-// a job that calls this service could create jobs for ever.
+// a job that calls this service could create jobs forever.
 const MaxHops = 3
 
 type hopsKey struct{}

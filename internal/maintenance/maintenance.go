@@ -19,7 +19,7 @@ type Config struct {
 	Store     Store
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
-	Retention time.Duration // 0: keep everything for ever
+	Retention time.Duration // 0: keep everything forever
 }
 
 // Worker runs the maintenance tasks.

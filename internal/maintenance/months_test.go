@@ -108,7 +108,7 @@ func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 	})
 }
 
-// Counting that fails for ever keeps no job for ever.
+// Counting that fails forever keeps no job forever.
 func TestCounted_KeepsJobsForADayAtMost(t *testing.T) {
 	w := &Worker{}
 	before := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)

@@ -212,7 +212,7 @@ func TestProvider_BadProvidersAreBounded(t *testing.T) {
 			_, _ = w.Write([]byte(`{"issuer": "` + strings.Repeat("x", 2<<20)))
 			return true
 		},
-		"redirects for ever": func(w http.ResponseWriter, r *http.Request) bool {
+		"redirects forever": func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
 			return true
 		},

@@ -154,7 +154,7 @@ func (g *Gate) Question(ctx context.Context, token string) (*Question, error) {
 // Answer records what the owner of an address has chosen: to get the alerts of the
 // account that asks, or no e-mails of any account. It returns a NotFound fault if the
 // link does not work any more. When the account was deleted, there is nothing to confirm,
-// and what would be stored would stay for ever; a refusal still holds.
+// and what would be stored would stay forever; a refusal still holds.
 func (g *Gate) Answer(ctx context.Context, token string, confirm bool) error {
 	r, err := g.find(ctx, token)
 	if err != nil {
