@@ -137,11 +137,12 @@ func (c *devCommand) prepare(env *environment, database, keyFile, here string) (
 	ctx := context.WithoutCancel(env.ctx)
 	a, err := auth.AccountByEmail(ctx, s, devEmail)
 	if fault.CodeOf(err) == fault.NotFound && err != nil {
-		if a, err = auth.CreateAccount(ctx, s, devEmail, s.Now()); err == nil {
-			err = signsIn(ctx, s)
-		}
+		a, err = auth.CreateAccount(ctx, s, devEmail, s.Now())
 	}
 	if err != nil {
+		return v, err
+	}
+	if err := signsIn(ctx, s); err != nil {
 		return v, err
 	}
 	if err := auth.EnsureKey(ctx, s, a.Number, devKey, "dev", s.Now()); err != nil {
@@ -158,10 +159,11 @@ func (c *devCommand) prepare(env *environment, database, keyFile, here string) (
 	return devView{here, c.GoogleListen, qstashView{here, base64.StdEncoding.EncodeToString(token), keys.Current, keys.Next}}, nil
 }
 
-// signsIn lets a person sign in to the dashboard.
+// signsIn lets the account's person sign in to the dashboard. A password that they chose
+// in a database that is kept stays.
 func signsIn(ctx context.Context, s store.Store) error {
 	person, err := auth.PersonByEmail(ctx, s, devEmail)
-	if err != nil {
+	if err != nil || person.Password != "" {
 		return err
 	}
 	return auth.SetPassword(ctx, s, person, devPassword)
