@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -62,8 +61,12 @@ func (s *Store) checkpointLarge(ctx context.Context) {
 	if err != nil || length < s.checkpointAt() {
 		return
 	}
-	finish := func(conn *sqlite.Conn) error { return errors.Join(s.limitLog(conn), checkpointLog(conn)) }
-	if kept := s.checkpointBeside(); kept < minCheckpoint && (low || info.Size() > 8*checkpointBytes) {
+	// A commit may restart the log as soon as all of it has been checkpointed.
+	if err := s.writer.submit(ctx, &write{outside: s.limitLog, done: make(chan error, 1)}); err != nil {
+		return
+	}
+	finish := checkpointLog
+	if stands := s.checkpointBeside(); !stands && (low || info.Size() > 8*checkpointBytes) {
 		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
@@ -100,21 +103,24 @@ func setLogLimit(conn *sqlite.Conn, bytes int64) error {
 	return sqlitex.ExecuteTransient(conn, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, bytes), nil)
 }
 
-// checkpointBeside checkpoints on a connection of its own. It returns how many bytes of the
-// log it could not copy, because a reader still uses the database as it was before them. A
-// reader may do so for long, such as Litestream, which copies the database: to wait for it
-// in vain would stop the writer a quarter of the time.
-func (s *Store) checkpointBeside() (kept int64) {
+// checkpointBeside checkpoints on a connection of its own. It reports whether a reader has
+// stood in the way since the last time: it keeps part of the log, because it still uses the
+// database as it was before. A reader may do so for long, such as Litestream, which copies
+// the database: to wait for it in vain would stop the writer a quarter of the time. Readers
+// that come and go are worth the wait; without it they may keep the log for as long as the
+// load lasts.
+func (s *Store) checkpointBeside() (stands bool) {
 	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL)
 	if err != nil {
-		return 0 // the writer's own checkpoint reports it
+		return false // the writer's own checkpoint reports it
 	}
 	_ = sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		kept = (stmt.ColumnInt64(1) - stmt.ColumnInt64(2)) * perPage
+		length, copied := stmt.ColumnInt64(1), stmt.ColumnInt64(2)
+		stands = s.copied.Swap(copied) == copied && (length-copied)*perPage >= minCheckpoint
 		return nil
 	}})
 	_ = conn.Close()
-	return kept
+	return stands
 }
 
 // checkpointAt returns the size at which the write-ahead log is checkpointed. It

@@ -103,29 +103,47 @@ func TestCheckpoint_LeavesASmallLogAlone(t *testing.T) {
 	}
 }
 
-// The writer does not wait for a reader that keeps the log, as a program that copies the
-// database does.
-func TestCheckpoint_ReportsWhatAReaderKeeps(t *testing.T) {
-	s := openTest(t)
-	insert(t, s, newJob(s, addOwner(t, s), `{}`))
-	reader, err := sqlite.OpenConn(s.path, sqlite.OpenReadOnly)
+// reading begins to read a database as it is now, until end.
+func reading(t *testing.T, s *Store) (end func()) {
+	t.Helper()
+	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close()
-	end := sqlitex.Transaction(reader)
-	if _, err := number(reader, `SELECT count(*) FROM jobs`); err != nil {
+	commit := sqlitex.Transaction(conn)
+	if _, err := number(conn, `SELECT count(*) FROM jobs`); err != nil {
 		t.Fatal(err)
 	}
-	const size = 2 * minCheckpoint
-	insert(t, s, newJob(s, addOwner(t, s), `{"body":"`+strings.Repeat("x", size)+`"}`))
-	if kept := s.checkpointBeside(); kept < size {
-		t.Errorf("the reader keeps %d bytes, want %d at least", kept, size)
+	return func() {
+		commit(&err)
+		_ = conn.Close()
 	}
-	end(&err)
-	if kept := s.checkpointBeside(); kept != 0 {
-		t.Errorf("nobody keeps %d bytes", kept)
+}
+
+// The writer does not wait for a reader that keeps the log, as a program that copies the
+// database does, but for others.
+func TestCheckpoint_ReportsAReaderThatStands(t *testing.T) {
+	s := openTest(t)
+	owner := addOwner(t, s)
+	grow := func() { insert(t, s, newJob(s, owner, `{"body":"`+strings.Repeat("x", 2*minCheckpoint)+`"}`)) }
+	want := func(stands bool, when string) {
+		t.Helper()
+		if got := s.checkpointBeside(); got != stands {
+			t.Errorf("%s, a reader stands: %t", when, got)
+		}
 	}
+	insert(t, s, newJob(s, owner, `{}`))
+	end := reading(t, s)
+	grow()
+	want(false, "at the first look")
+	want(true, "while it reads on")
+	next := reading(t, s)
+	end()
+	grow()
+	want(false, "when another reads")
+	want(true, "while that one reads on")
+	next()
+	want(false, "when none reads")
 }
 
 // Behind the end of a log that restarted, nothing of the old one may remain where Litestream
@@ -157,6 +175,31 @@ func TestCheckpoint_TruncatesTheLogOfACopiedDatabase(t *testing.T) {
 	}
 	fill()
 	if size, used := logSize(t, s), usedOf(t, s); size < used+minCheckpoint {
+		t.Errorf("%d bytes of the log are in use, its file has %d", used, size)
+	}
+}
+
+// A commit between the two checkpoints restarts the log, or one after a truncation for which
+// a reader left no time.
+func TestCheckpoint_TruncatesACopiedLogThatAReaderUses(t *testing.T) {
+	space := func(string) (free, size int64, err error) { return 8 * minCheckpoint, 10 * minCheckpoint, nil }
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "p.db"), Options{Exclusive: true, Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, s)
+	owner := addOwner(t, s)
+	if err := s.write(t.Context(), func(t *tx) error { return t.exec(`CREATE TABLE _litestream_seq (id INTEGER)`) }); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, s, newJob(s, owner, `{"body":"`+strings.Repeat("x", 2*minCheckpoint)+`"}`))
+	end := reading(t, s)
+	s.watch.low.Store(true) // so that the log is to be truncated
+	s.checkpointLarge(t.Context())
+	s.watch.low.Store(false)
+	end()
+	insert(t, s, newJob(s, owner, `{}`))
+	if size, used := logSize(t, s), usedOf(t, s); size > used+perPage {
 		t.Errorf("%d bytes of the log are in use, its file has %d", used, size)
 	}
 }

@@ -57,9 +57,10 @@ type Store struct {
 	notify     func(store.Notice)
 	accounts   owners
 	uses       uses
-	limited    atomic.Bool // there may be items with limits
-	settled    atomic.Bool // no queue item is abandoned or will be
-	cuts       atomic.Bool // the log's file is truncated when the log restarts
+	limited    atomic.Bool  // there may be items with limits
+	settled    atomic.Bool  // no queue item is abandoned or will be
+	cuts       atomic.Bool  // the log's file is truncated when the log restarts
+	copied     atomic.Int64 // pages of the log that the last checkpoint beside the writer had copied
 	watch      watch
 	space      func(dir string) (free, size int64, err error)
 	marking    sync.Mutex // held while the mark is written
