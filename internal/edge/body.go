@@ -63,8 +63,9 @@ func receive(next http.Handler) http.Handler {
 
 // Authenticated records a request's account. From now on its body counts for the
 // account too and, unless the credentials are public, its connection is among the
-// last to be closed for another one, or may send more. It returns a TooMany fault if the account's share
-// of the bytes in flight is used up. Call it before reading the body.
+// last to be closed for another one. In a Multiplexed, its connection may then send
+// more. It returns a TooMany fault if the account's share of the bytes in flight is
+// used up. Call it before reading the body.
 func Authenticated(r *http.Request, account int64, public bool) error {
 	if c := connOf(r.Context()); c != nil && !public {
 		c.gate.knows(c)

@@ -99,7 +99,7 @@ func NewMultiplexed(config MultiplexedConfig) *Multiplexed {
 
 // Serve serves the listener's connections until the server is shut down.
 func (s *Multiplexed) Serve(l net.Listener) error {
-	l = &counted{s.moving.listen(l), s.conns, s.idle}
+	l = &counted{s.moving.listen(l), s.conns, s.idle, &tally{networks: map[netip.Prefix]int{}}}
 	if s.config.Certificate != nil {
 		return s.ServeTLS(l, "", "")
 	}

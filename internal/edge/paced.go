@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -31,8 +32,10 @@ const (
 	// refusedBytes is what a call that is refused counts beside its own bytes: with
 	// compressed headers it has few, and costs about 200 µs.
 	refusedBytes = 128
-	// pacedPiece is how many bytes a network pays for at once.
-	pacedPiece = 512
+	// pacedPiece is how many bytes a network pays for at once. A connection that waits
+	// for them asks again up to longestTurn after there are some.
+	pacedPiece  = 512
+	longestTurn = time.Second
 	// maxFrame is how long a frame may be: all of it is read before a call can pay.
 	maxFrame = 16 << 10
 )
@@ -47,9 +50,11 @@ type paced struct {
 	network netip.Prefix
 	proxy   bool // trusted
 	idle    *quota.Meter[netip.Prefix]
+	waiting *tally // connections that wait for bytes of idle
 	leave   func()
 
 	paid   atomic.Int64  // bytes that may be read without waiting
+	taken  atomic.Int64  // bytes that the network has paid for
 	change chan struct{} // wakes a Read that waits; has room for one
 
 	mu     sync.Mutex
@@ -69,10 +74,11 @@ func (c *paced) Read(p []byte) (int, error) {
 
 // afford waits until a call or the network has paid for something to read.
 func (c *paced) afford() error {
-	rate := idleBytes
-	if c.proxy {
-		rate = proxyIdleBytes
+	if c.paid.Load() > 0 {
+		return nil
 	}
+	c.waiting.add(c.network, 1)
+	defer c.waiting.add(c.network, -1)
 	for c.paid.Load() <= 0 {
 		now := time.Now()
 		c.mu.Lock()
@@ -84,12 +90,13 @@ func (c *paced) afford() error {
 		case !until.IsZero() && !until.After(now):
 			return os.ErrDeadlineExceeded
 		}
-		count := c.idle.Take(c.network, rate, 0, pacedPiece, now)
+		count := c.idle.Take(c.network, c.rate(), 0, pacedPiece, now)
 		if count.Allowed {
+			c.taken.Add(pacedPiece)
 			c.paid.Add(pacedPiece)
 			continue
 		}
-		wait := count.Wait
+		wait := c.turn(count.Wait)
 		if !until.IsZero() {
 			wait = min(wait, until.Sub(now))
 		}
@@ -101,6 +108,22 @@ func (c *paced) afford() error {
 		timer.Stop()
 	}
 	return nil
+}
+
+func (c *paced) rate() quota.Rate {
+	if c.proxy {
+		return proxyIdleBytes
+	}
+	return idleBytes
+}
+
+// turn returns when to ask the network again, which has the next piece after a time. The
+// connections that wait for it ask at different times, so that they don't all wake for
+// each piece and one gets it.
+func (c *paced) turn(next time.Duration) time.Duration {
+	others := time.Duration(c.waiting.add(c.network, 0) - 1)
+	piece := pacedPiece * time.Second / time.Duration(c.rate())
+	return next + rand.N(min(others*piece, longestTurn)+1)
 }
 
 // pay lets a connection read more.
@@ -146,22 +169,46 @@ func (c *paced) expect(t time.Time) {
 	c.wake()
 }
 
-// Close implements net.Conn.
+// Close implements net.Conn. What is left of what calls have paid goes back to the network,
+// up to what that had paid: connections with one call each cost it little.
 func (c *paced) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.wake()
+	if left := min(c.paid.Swap(0), c.taken.Swap(0)); left > 0 {
+		c.idle.Return(c.network, c.rate(), left, time.Now())
+	}
 	c.leave()
 	return c.Conn.Close()
+}
+
+// tally counts by network.
+type tally struct {
+	mu       sync.Mutex
+	networks map[netip.Prefix]int
+}
+
+// add counts some more, and returns how many there are.
+func (t *tally) add(network netip.Prefix, more int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.networks[network] + more
+	if n == 0 {
+		delete(t.networks, network)
+	} else {
+		t.networks[network] = n
+	}
+	return n
 }
 
 // counted is a listener that closes connections for which there is no room, and paces
 // the others.
 type counted struct {
 	net.Listener
-	conns *shares
-	idle  *quota.Meter[netip.Prefix]
+	conns   *shares
+	idle    *quota.Meter[netip.Prefix]
+	waiting *tally
 }
 
 // Accept implements net.Listener.
@@ -174,8 +221,9 @@ func (l *counted) Accept() (net.Conn, error) {
 		from := network.Of(addrOf(c.RemoteAddr().String()))
 		if l.conns.enter(from) {
 			return &paced{
-				Conn: c, network: from, proxy: l.conns.policy.Proxies.Contains(from.Addr()), idle: l.idle, change: make(chan struct{}, 1),
-				leave: sync.OnceFunc(func() { l.conns.leave(from) }),
+				Conn: c, network: from, proxy: l.conns.policy.Proxies.Contains(from.Addr()), idle: l.idle, waiting: l.waiting,
+				change: make(chan struct{}, 1),
+				leave:  sync.OnceFunc(func() { l.conns.leave(from) }),
 			}, nil
 		}
 		_ = c.Close() // there is no protocol yet to say why in

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +22,8 @@ func pacing(t *testing.T, idle *quota.Meter[netip.Prefix], network string) (*pac
 	t.Helper()
 	own, theirs := net.Pipe()
 	c := &paced{
-		Conn: own, network: netip.MustParsePrefix(network), idle: idle, change: make(chan struct{}, 1), leave: func() {},
+		Conn: own, network: netip.MustParsePrefix(network), idle: idle, waiting: &tally{networks: map[netip.Prefix]int{}},
+		change: make(chan struct{}, 1), leave: func() {},
 	}
 	t.Cleanup(func() { _ = theirs.Close(); _ = c.Close() })
 	return c, theirs
@@ -55,6 +58,55 @@ func TestPaced_BoundsWhatNoCallPaysFor(t *testing.T) {
 		flood(client)
 		if n := readFor(other, time.Millisecond); n < int64(idleBytes) {
 			t.Errorf("a connection of another network read %d bytes at once", n)
+		}
+	})
+}
+
+func TestPaced_ConnectionsShareWhatTheirNetworkMaySend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const conns, seconds = 50, 20
+		idle, waiting := quota.NewMeter[netip.Prefix](time.Now()), &tally{networks: map[netip.Prefix]int{}}
+		var read [conns]int64
+		var all sync.WaitGroup
+		for i := range read {
+			c, client := pacing(t, idle, "192.0.2.1/32")
+			c.waiting = waiting
+			flood(client)
+			all.Go(func() { read[i] = readFor(c, seconds*time.Second) })
+		}
+		all.Wait()
+		sum := int64(0)
+		for _, n := range read {
+			sum += n
+		}
+		if sum > (seconds+1)*int64(idleBytes) || sum < (seconds-1)*int64(idleBytes) || slices.Min(read[:]) < pacedPiece {
+			t.Errorf("%d bytes were read in %d seconds, by each connection %d", sum, seconds, read)
+		}
+		if len(waiting.networks) > 0 {
+			t.Errorf("%v wait", waiting.networks)
+		}
+	})
+}
+
+func TestPaced_ReturnsWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		idle := quota.NewMeter[netip.Prefix](time.Now())
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.ProtoMajor = 2
+		for range int(2 * idleBytes / pacedPiece) { // more than the network may send at once
+			c, client := pacing(t, idle, "192.0.2.1/32")
+			flood(client)
+			if n, err := c.Read(make([]byte, pacedPiece)); n != pacedPiece || err != nil {
+				t.Fatalf("%d bytes were read, %v", n, err)
+			}
+			c.arrived(r)
+			c.payFor(r)
+			if err := errors.Join(c.Close(), c.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := idle.Take(netip.MustParsePrefix("192.0.2.1/32"), idleBytes, 0, int64(idleBytes), time.Now()); !got.Allowed {
+			t.Errorf("the network may not send: %+v", got)
 		}
 	})
 }

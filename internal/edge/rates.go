@@ -72,7 +72,7 @@ func (r *Rates) Address(header http.Header, request *http.Request) error {
 func (r *Rates) ReturnAddress(header http.Header, request *http.Request) {
 	header.Del("RateLimit-Policy")
 	header.Del("RateLimit")
-	r.addresses.Return(Network(request), r.Anonymous, r.now())
+	r.addresses.Return(Network(request), r.Anonymous, 1, r.now())
 }
 
 // Network returns the network that a request is counted by: its IPv4 address,

@@ -103,18 +103,18 @@ func (m *Meter[K]) Take(key K, rate Rate, before, calls int64, now time.Time) Co
 	return c
 }
 
-// Return undoes the counting of a call by Take.
-func (m *Meter[K]) Return(key K, rate Rate, now time.Time) {
+// Return undoes the counting of calls by Take.
+func (m *Meter[K]) Return(key K, rate Rate, calls int64, now time.Time) {
 	if rate <= 0 {
 		return
 	}
-	interval := int64(rate.interval())
+	interval, burst := int64(rate.interval()), rate.burst()
 	at := int64(now.Sub(m.base))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	cells := m.of(key)
-	full := settled(cells, at, interval*rate.burst())
-	lower(cells, full, max(full-interval, at))
+	full := settled(cells, at, interval*burst)
+	lower(cells, full, max(full-interval*min(calls, burst), at))
 }
 
 // settled returns when a key has its full burst again, at or up to span behind a

@@ -69,19 +69,23 @@ func TestTake_ReportsWhatIsLeft(t *testing.T) {
 func TestReturn_UndoesACall(t *testing.T) {
 	c := newClock()
 	m := NewMeter[string](c.now)
-	m.Return("a", 2, c.now) // nothing was taken
+	m.Return("a", 2, 1, c.now) // nothing was taken
 	for range 5 {
 		if !m.Take("a", 2, 0, 1, c.now).Allowed {
 			t.Fatal("a call is refused though those before were returned")
 		}
-		m.Return("a", 2, c.now)
+		m.Return("a", 2, 1, c.now)
 	}
 	if got := let(m, c, "a", 2, 10); got != 2 {
 		t.Errorf("%d calls at once, want 2", got)
 	}
-	m.Return("a", 2, c.now)
+	m.Return("a", 2, 1, c.now)
 	if got := let(m, c, "a", 2, 10); got != 1 {
 		t.Errorf("%d calls after one was returned", got)
+	}
+	m.Return("a", 2, 2, c.now)
+	if got := let(m, c, "a", 2, 10); got != 2 {
+		t.Errorf("%d calls after both were returned", got)
 	}
 }
 
