@@ -65,26 +65,10 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 	if err != nil {
 		return nil, err
 	}
-	if err := copyBlocks(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copyLimits(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copySigningKeys(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copyGroups(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copyMutes(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copyMonths(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
-	}
-	if err := copyRuns(ctx, from, to); err != nil {
-		return nil, interrupted(ctx, err)
+	for _, copyAll := range uncompared {
+		if err := copyAll(ctx, from, to); err != nil {
+			return nil, interrupted(ctx, err)
+		}
 	}
 	last, err := from.JobLast(ctx)
 	if err != nil {
@@ -94,6 +78,12 @@ func Copy(ctx context.Context, from, to Store, progress func(Progress)) (*Result
 		return nil, interrupted(ctx, err)
 	}
 	return &Result{Counts: counts, Resumed: mark != ""}, nil
+}
+
+// uncompared copy what is written again whole when an interrupted copy continues, after
+// the rest was compared.
+var uncompared = []func(ctx context.Context, from, to Store) error{
+	copyBlocks, copyLimits, copySigningKeys, copyGroups, copyMutes, copyMonths, copyRuns,
 }
 
 // copyBlocks copies the blocked targets, which are few and belong to no account.
