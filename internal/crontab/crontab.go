@@ -130,11 +130,13 @@ type Command struct {
 	// Words are the program and its arguments or, if Shell is set, the text for a shell.
 	Words []string
 	Shell string
+	// Variables are those that the text for a shell can use.
+	Variables map[string]string
 }
 
 // Convert returns the schedule, with a key, that sends the request of a command.
 func (c *Command) Convert(key string) (Entry, error) {
-	p := parser{variables: map[string]string{}, keys: map[string]int{}}
+	p := parser{variables: c.Variables, keys: map[string]int{}}
 	words, jitter := c.Words, 0
 	if c.Shell != "" {
 		var err error

@@ -28,11 +28,23 @@ type schedulerJob struct {
 	} `json:"httpTarget"`
 }
 
-// Google reads what gcloud scheduler jobs list --format=json prints.
+// Google reads what gcloud scheduler jobs list --format=json prints, what jobs describe
+// prints of one job, or what the REST API answers.
 func Google(text []byte, _ Options) ([]crontab.Entry, error) {
 	var jobs []schedulerJob
-	if err := readJSON(text, &jobs); err != nil {
-		return nil, err
+	var list struct{ Jobs []schedulerJob }
+	var one schedulerJob
+	switch {
+	case len(text) > MaxBytes:
+		return nil, errLarge
+	case json.Unmarshal(text, &jobs) == nil:
+	case json.Unmarshal(text, &list) == nil && list.Jobs != nil:
+		jobs = list.Jobs
+	default:
+		if err := readJSON(text, &one); err != nil {
+			return nil, err
+		}
+		jobs = []schedulerJob{one}
 	}
 	at := &lines{text: text}
 	var entries []crontab.Entry

@@ -59,6 +59,12 @@ func check(t *testing.T, name, text string, o Options, want ...string) {
 func TestVercel(t *testing.T) {
 	check(t, "vercel", "{\"crons\": [\n{\"path\": \"/api/a\", \"schedule\": \"0 5 * * *\"},\n{\"path\": \"/api/b\", \"schedule\": \"0 5\"}]}", Options{BaseURL: "https://app.example.com/"},
 		"|| 0 5 * * * UTC GET https://app.example.com/api/a", `||| ! has the time "0 5"`)
+	twice, err := Vercel([]byte(`{"crons": [{"path": "/a", "schedule": "0 5 * * *"}, {"path": "/a", "schedule": "0 17 * * *"}]}`),
+		Options{BaseURL: "https://app.example.com"})
+	if err != nil || len(twice) != 2 || rawjson.Text(rawjson.Get(twice[0].Schedule, "key")) != "vercel:/a" ||
+		rawjson.Text(rawjson.Get(twice[1].Schedule, "key")) != "vercel:/a#2" {
+		t.Errorf("one path at two times: got %+v, %v", twice, err)
+	}
 }
 
 func TestKubernetes(t *testing.T) {
@@ -80,6 +86,15 @@ func TestKubernetes(t *testing.T) {
 		strings.Repeat("|", 57)+" ! has the time", strings.Repeat("|", 70)+" ! is suspended")
 	check(t, "kubernetes", job("b", "schedule: '@hourly'", `{command: [curl, "https://example.com/"]}`), Options{},
 		"|||| ! has no timeZone")
+	for container, want := range map[string]string{
+		`{image: "curlimages/curl:8.1.2", args: [-fsS, -X, PUT, "https://example.com/g"]}`: "|||| @daily UTC PUT https://example.com/g",
+		`{image: quay.io/curlimages/curl, args: ["https://example.com/g"]}`:                "|||| @daily UTC GET https://example.com/g",
+		`{image: curlimages/curl, args: [sh, -c, "curl https://example.com/g"]}`:           "|||| @daily UTC GET https://example.com/g",
+		`{image: curlimages/curl}`:                               "|||| ! has no command",
+		`{image: example/curl, args: ["https://example.com/g"]}`: "|||| ! has no command",
+	} {
+		check(t, "kubernetes", job("g", "schedule: '@daily'", container), Options{Zone: "UTC"}, want)
+	}
 }
 
 func TestGitHub(t *testing.T) {
@@ -100,6 +115,10 @@ func TestGoogle(t *testing.T) {
 {"name":"projects/p/locations/l/jobs/e","schedule":"0 9 * * 1","state":"PAUSED","httpTarget":{"uri":"https://example.com/e"}}]`, Options{},
 		"|| 0 9 * * 1 America/New_York PUT https://example.com/a", "||| ! has the time", "|||| ! has no HTTP target",
 		"||||| ! sends a token", "|||||| ! is paused")
+	one := `{"name":"projects/p/locations/l/jobs/a","schedule":"0 9 * * 1","httpTarget":{"uri":"https://example.com/a"}}`
+	for _, text := range []string{one, `{"jobs":[` + one + `]}`} {
+		check(t, "google", text, Options{}, "| 0 9 * * 1 UTC POST https://example.com/a")
+	}
 }
 
 func TestAWS(t *testing.T) {
@@ -121,10 +140,31 @@ func TestSystemd(t *testing.T) {
 	text := "# /etc/systemd/system/a.timer\n[Timer]\nOnCalendar=Mon..Fri *-*-* 09:05:00\n# /etc/systemd/system/a.service\n[Service]\nExecStart=/usr/bin/curl -fsS https://example.com/a\n"
 	check(t, "systemd", text, Options{Zone: "Europe/Berlin"}, "||| 5 9 * * MON-FRI Europe/Berlin GET https://example.com/a")
 	check(t, "systemd", text, Options{}, "||| ! has no time zone")
+	check(t, "systemd", text+"# /etc/systemd/system/a.timer.d/later.conf\n[Timer]\nOnCalendar=\nOnCalendar=10:05\n"+
+		"# /etc/systemd/system/a.service.d/other.conf\n[Service]\nExecStart=\nExecStart=curl https://example.com/d\n", Options{Zone: "UTC"},
+		strings.Repeat("|", 10)+" 5 10 * * * UTC GET https://example.com/d")
+	for service, want := range map[string]string{
+		"ExecStart=/usr/bin/curl -fsS \\\n# a comment between\n  -X PUT https://example.com/b": "PUT https://example.com/b",
+		"ExecStart=/usr/bin/curl \\":                                 "! names no url",
+		"ExecStart=/usr/bin/curl -o %h/x https://example.com/a%%20b": "GET https://example.com/a%20b",
+		"ExecStart=/usr/bin/curl https://example.com/%H":             "! sends the value of %H",
+		"ExecStart=%h/bin/job%i":                                     "! runs job%i;",
+		"Environment=\"BASE=https://example.com\" TOKEN=t\nExecStart=/usr/bin/curl ${BASE}/c?t=$TOKEN":  "GET https://example.com/c?t=t",
+		"Environment='TOKEN=a b'\nExecStart=/usr/bin/curl https://example.com/c?t=$TOKEN":               "! uses the variable TOKEN",
+		`Environment=TOKEN="t"` + "\nExecStart=/usr/bin/curl https://example.com/c?t=$TOKEN":            "! uses the variable TOKEN",
+		"Environment=T=a\nEnvironmentFile=/etc/x\nExecStart=/usr/bin/curl https://example.com/c?t=${T}": "! uses the variable T,",
+	} {
+		if want[0] != '!' {
+			want = "0 6 * * * UTC " + want
+		}
+		check(t, "systemd", "[Timer]\nOnCalendar=6:00\n[Service]\n"+service+"\n", Options{Zone: "UTC"}, "|| "+want)
+	}
+	check(t, "systemd", "[Timer]\nOnCalendar=6:00\nOnCalendar=7:00:30\n", Options{Zone: "UTC"}, "|| ! starts", "||| ! runs at second")
 	for calendar, want := range map[string]string{
 		"daily": "0 0 * * *", "weekly": "0 0 * * 1", "*-*-* 04:00:00": "0 4 * * *", "*:0/15": "0/15 * * * *", "*-*-01 00:30": "30 0 1 * *",
 		"Sat,Sun 08..10:00": "0 8-10 * * SAT,SUN",
 		"hourly UTC":        "0 * * * *", "Thursday 12:00 Europe/Rome": "0 12 * * THU", "*-03,09-15 06:00:00": "0 6 15 3,9 *",
+		"Tue, 7:05": "5 7 * * TUE", "8:00 Etc/GMT+3": "0 8 * * *", "8:00 GMT": "0 8 * * *",
 		"2027-*-* 00:00": "", "*:*:10": "", "Mon *-*-01 00:00": "", "*-02~03 00:00": "",
 	} {
 		if got, _, err := cronOfCalendar(calendar); got != want || (err == nil) != (want != "") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -34,6 +35,7 @@ type cronJob struct {
 }
 
 type container struct {
+	Image         string
 	Command, Args []string
 	Env           []struct {
 		Name, Value string
@@ -121,6 +123,9 @@ var shells = map[string]bool{"sh": true, "/bin/sh": true, "bash": true, "/bin/ba
 // reference matches what Kubernetes replaces by a variable.
 var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
 
+// curlImage matches the images that run curl unless their arguments name a program.
+var curlImage = regexp.MustCompile(`^(?:(?:docker|quay)\.io/)?(?:curlimages|alpine)/curl(?:[:@].*)?$`)
+
 // words returns the command with its arguments, in which the container's own variables are
 // replaced.
 func (c *container) words() (words []string, err error) {
@@ -130,10 +135,16 @@ func (c *container) words() (words []string, err error) {
 			values[v.Name] = v.Value
 		}
 	}
-	if len(c.Command) == 0 {
-		return nil, errors.New("has no command: what its image runs is unknown")
+	command := c.Command
+	if len(command) == 0 {
+		if !curlImage.MatchString(c.Image) || len(c.Args) == 0 {
+			return nil, errors.New("has no command: what its image runs is unknown")
+		}
+		if first := c.Args[0]; strings.HasPrefix(first, "-") || strings.Contains(first, "://") {
+			command = []string{"curl"}
+		}
 	}
-	for _, word := range append(append([]string{}, c.Command...), c.Args...) {
+	for _, word := range append(append([]string{}, command...), c.Args...) {
 		words = append(words, reference.ReplaceAllStringFunc(word, func(found string) string {
 			value, known := values[found[2:len(found)-1]]
 			if !known {

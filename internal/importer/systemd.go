@@ -17,7 +17,7 @@ type unit struct {
 	name   string // "" if it is not known
 	line   int    // of [Timer] or [Service]
 	values map[string][]string
-	lines  map[string]int
+	lines  map[string][]int // of the values
 }
 
 // Systemd reads timers with their services, one after the other, as
@@ -29,8 +29,8 @@ func Systemd(text []byte, o Options) ([]crontab.Entry, error) {
 	timers, services := units(string(text))
 	var entries []crontab.Entry
 	for _, t := range timers {
-		for _, calendar := range t.values["OnCalendar"] {
-			line, name := t.lines["OnCalendar"], strings.TrimSuffix(t.name, ".timer")
+		for i, calendar := range t.values["OnCalendar"] {
+			line, name := t.lines["OnCalendar"][i], strings.TrimSuffix(t.name, ".timer")
 			e, err := t.entry(services, calendar, name, len(entries)+1, o)
 			if err != nil {
 				e = refused(line, calendar, err)
@@ -50,32 +50,114 @@ func Systemd(text []byte, o Options) ([]crontab.Entry, error) {
 func units(text string) (timers, services []*unit) {
 	name := ""
 	var current *unit
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
+	physical := strings.Split(text, "\n")
+	for i, last := 0, 0; i < len(physical); i = last + 1 {
+		var line string
+		line, last = joined(physical, i)
 		switch {
 		case strings.HasPrefix(line, "# /"):
 			name = path.Base(line)
-		case line == "" || line[0] == '#' || line[0] == ';':
+			if folder := path.Dir(line); strings.HasSuffix(folder, ".d") { // what is added to a unit
+				name = strings.TrimSuffix(path.Base(folder), ".d")
+			}
+		case line == "" || isComment(line):
 		case line[0] == '[':
-			current = &unit{name: name, line: i + 1, values: map[string][]string{}, lines: map[string]int{}}
-			switch line {
+			switch current = nil; line {
 			case "[Timer]":
-				timers = append(timers, current)
+				current, timers = section(timers, name, i+1)
 			case "[Service]":
-				services = append(services, current)
+				current, services = section(services, name, i+1)
 			}
 		case current != nil:
 			key, value, _ := strings.Cut(line, "=")
 			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 			if value == "" {
-				current.values[key] = nil // an empty one forgets those before
+				current.values[key], current.lines[key] = nil, nil // an empty one forgets those before
 				continue
 			}
 			current.values[key] = append(current.values[key], value)
-			current.lines[key] = i + 1
+			current.lines[key] = append(current.lines[key], i+1)
 		}
 	}
 	return timers, services
+}
+
+// section returns the unit that a section belongs to, which may be new, and all units.
+func section(all []*unit, name string, line int) (*unit, []*unit) {
+	if i := slices.IndexFunc(all, func(u *unit) bool { return name != "" && u.name == name }); i >= 0 {
+		return all[i], all
+	}
+	u := &unit{name: name, line: line, values: map[string][]string{}, lines: map[string][]int{}}
+	return u, append(all, u)
+}
+
+func isComment(line string) bool { return strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") }
+
+// joined returns the line at i with those that continue it, as each but the last ends with
+// a backslash, and the index of the last. Comments between them are left out.
+func joined(physical []string, i int) (line string, last int) {
+	line = strings.TrimSpace(physical[i])
+	if isComment(line) {
+		return line, i
+	}
+	var parts []string
+	for strings.HasSuffix(line, `\`) {
+		parts = append(parts, strings.TrimSuffix(line, `\`))
+		line = ""
+		for i++; i < len(physical); i++ {
+			if next := strings.TrimSpace(physical[i]); !isComment(next) {
+				line = next
+				break
+			}
+		}
+	}
+	return strings.Join(append(parts, line), " "), i
+}
+
+// specifier stands for the % of a specifier until it is known whether the request has it.
+const specifier = "\ue000"
+
+var percent = regexp.MustCompile(`%[%A-Za-z]`)
+
+// unspecified replaces %% by %, and the % of a specifier such as %h by specifier.
+func unspecified(text string) string {
+	return percent.ReplaceAllStringFunc(text, func(found string) string {
+		if found == "%%" {
+			return "%"
+		}
+		return specifier + found[1:]
+	})
+}
+
+const assigned = `"[^"\\]*"|'[^'\\]*'|[^\s"'\\]+`
+
+var (
+	assignment  = regexp.MustCompile(assigned)
+	assignments = regexp.MustCompile(`^(?:(?:` + assigned + `)(?:\s+|$))*$`)
+)
+
+// variables returns what Environment= sets, except for values that a shell would split or
+// expand where systemd does not. None are known if a file may replace them, or if quotes
+// within words or backslashes would have to be read.
+func (s *unit) variables() map[string]string {
+	if s.values["EnvironmentFile"] != nil {
+		return nil
+	}
+	known := map[string]string{}
+	for _, text := range s.values["Environment"] {
+		if !assignments.MatchString(text) {
+			return nil
+		}
+		for _, word := range assignment.FindAllString(text, -1) {
+			name, value, ok := strings.Cut(strings.Trim(word, `"'`), "=")
+			if ok && !strings.ContainsAny(value, " \t*?[") {
+				known[name] = unspecified(value)
+			} else {
+				delete(known, name)
+			}
+		}
+	}
+	return known
 }
 
 func (t *unit) entry(services []*unit, calendar, name string, number int, o Options) (e crontab.Entry, err error) {
@@ -104,8 +186,15 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	if name == "" {
 		name = "timer-" + strconv.Itoa(number)
 	}
-	command := crontab.Command{Cron: expr, Zone: zone, Shell: strings.TrimLeft(start[0], "-@:+!")}
-	return command.Convert("systemd:" + name + "#" + strconv.Itoa(number))
+	command := crontab.Command{Cron: expr, Zone: zone, Shell: unspecified(strings.TrimLeft(start[0], "-@:+!")),
+		Variables: services[i].variables()}
+	if e, err = command.Convert("systemd:" + name + "#" + strconv.Itoa(number)); err != nil {
+		return e, errors.New(strings.ReplaceAll(err.Error(), specifier, "%"))
+	}
+	if _, after, found := strings.Cut(string(e.Schedule), specifier); found {
+		return e, fmt.Errorf("sends the value of %%%c, which only systemd knows; write it out", after[0])
+	}
+	return e, nil
 }
 
 // calendars are the names of times.
@@ -114,7 +203,7 @@ var calendars = map[string]string{
 	"yearly": "0 0 1 1 *", "annually": "0 0 1 1 *", "quarterly": "0 0 1 1,4,7,10 *", "semiannually": "0 0 1 1,7 *",
 }
 
-var zoneWord = regexp.MustCompile(`^(UTC|[A-Z][A-Za-z_]+/[A-Za-z_/+-]+)$`)
+var zoneWord = regexp.MustCompile(`^(UTC|GMT|CET|EET|WET|[A-Z][A-Za-z_]+/[A-Za-z0-9_/+-]+)$`)
 
 // cronOfCalendar returns the cron expression and the zone of a time as systemd.time(7)
 // describes it: DAYS YEAR-MONTH-DAY HOUR:MINUTE:SECOND ZONE.
@@ -144,7 +233,7 @@ func cronOfCalendar(text string) (expr, zone string, err error) {
 			}
 			month, day = parts[1], parts[2]
 		case isLetter(word[0]):
-			weekday = strings.ReplaceAll(word, "..", "-")
+			weekday = strings.ReplaceAll(strings.TrimSuffix(word, ","), "..", "-")
 		default:
 			return "", "", fmt.Errorf("has %q, which can't be read", word)
 		}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
@@ -20,7 +21,7 @@ func Vercel(text []byte, o Options) ([]crontab.Entry, error) {
 	if o.BaseURL == "" {
 		return nil, errors.New("--base-url must say where the project is served, as in https://app.example.com")
 	}
-	at := &lines{text: text}
+	at, seen := &lines{text: text}, map[string]int{}
 	var entries []crontab.Entry
 	for _, c := range file.Crons {
 		line := at.of(`"` + c.Path + `"`)
@@ -36,8 +37,12 @@ func Vercel(text []byte, o Options) ([]crontab.Entry, error) {
 			continue
 		}
 		url := strings.TrimSuffix(o.BaseURL, "/") + c.Path
+		key := "vercel:" + c.Path
+		if seen[c.Path]++; seen[c.Path] > 1 { // a path may have several times
+			key += "#" + strconv.Itoa(seen[c.Path])
+		}
 		f := fields{}
-		f.text("key", "vercel:"+c.Path)
+		f.text("key", key)
 		f.text("cron", expr)
 		f.text("method", "GET")
 		f.text("url", url)
