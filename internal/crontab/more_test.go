@@ -13,6 +13,7 @@ func TestParse_SynonymsLocksAndRandomSleeps(t *testing.T) {
 		"0 * * * * flock -w 5 /tmp/x -c 'curl https://example.com/'":               `{"cron":"0 * * * *","method":"GET","url":"https://example.com/"}`,
 		`0 * * * * sleep $((RANDOM \% 60)); curl https://example.com/`:             `{"cron":"0 * * * *","jitter":60,"method":"GET","url":"https://example.com/"}`,
 		`0 * * * * /bin/sleep $(( $RANDOM \% 300 ))s && curl https://example.com/`: `{"cron":"0 * * * *","jitter":300,"method":"GET","url":"https://example.com/"}`,
+		`0 * * * * curl https://e.test/ || echo "down" >> /tmp/log`:                `{"cron":"0 * * * *","method":"GET","url":"https://e.test/"}`,
 	} {
 		if got, err := only(t, line, crontab.Options{}); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", line, got, err, want)

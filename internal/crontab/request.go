@@ -43,6 +43,9 @@ func read(words []string) (*request, error) {
 	if r.url == "" {
 		return nil, errors.New("names no url")
 	}
+	if r.verb() == "HEAD" {
+		return nil, errors.New("sends a HEAD request, which this service can't; write it as a GET")
+	}
 	if strings.ContainsAny(r.url, "[]{}") {
 		return nil, errors.New("has brackets or braces in its url, which curl may expand to several; percent-encode them")
 	}

@@ -127,7 +127,7 @@ func unescape(command string) (string, error) {
 }
 
 // simple returns the one command of a statement. It ignores where output goes
-// and a final "|| true".
+// and a final "|| true" or "|| echo TEXT".
 func simple(s *syntax.Stmt) (*syntax.CallExpr, error) {
 	for _, r := range s.Redirs {
 		switch r.Op {
@@ -143,8 +143,9 @@ func simple(s *syntax.Stmt) (*syntax.CallExpr, error) {
 		}
 		return c, nil
 	case *syntax.BinaryCmd:
-		if right, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.OrStmt && len(right.Args) == 1 && len(right.Assigns) == 0 {
-			if name := right.Args[0].Lit(); name == "true" || name == ":" {
+		if right, ok := c.Y.Cmd.(*syntax.CallExpr); ok && c.Op == syntax.OrStmt && len(right.Args) > 0 && len(right.Assigns) == 0 {
+			name := right.Args[0].Lit()
+			if len(right.Args) == 1 && (name == "true" || name == ":") || name == "echo" && onlyLiteral(right) == nil {
 				return simple(c.X)
 			}
 		}

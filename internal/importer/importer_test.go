@@ -95,6 +95,10 @@ func TestKubernetes(t *testing.T) {
 	} {
 		check(t, "kubernetes", job("g", "schedule: '@daily'", container), Options{Zone: "UTC"}, want)
 	}
+	_, err := Kubernetes([]byte("{{- if .Values.on }}\nkind: CronJob\n{{- end }}\n"), Options{})
+	if err == nil || !strings.Contains(err.Error(), "helm template") {
+		t.Errorf("a template: got %v", err)
+	}
 }
 
 func TestGitHub(t *testing.T) {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,6 +51,9 @@ func Kubernetes(text []byte, o Options) ([]crontab.Entry, error) {
 	}
 	documents, err := yamljson.Documents(text)
 	if err != nil {
+		if bytes.Contains(text, []byte("{{")) {
+			return nil, fmt.Errorf("the file looks like a template of Helm; give what helm template prints of it (%w)", err)
+		}
 		return nil, err
 	}
 	at := &lines{text: text}
