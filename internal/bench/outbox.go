@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +84,7 @@ func (t *trial) outboxCatchUp(ctx context.Context, a *application) (err error) {
 	jobs, _ := t.plan(n, t.target.urls, func(int) time.Time { return due })
 	done := t.step("committing rows that wait for a relay", n)
 	for i := 0; i < n; i += outboxBulk {
-		if err := a.commit(ctx, jobs[i:min(n, i+outboxBulk)]); err != nil {
+		if _, err := a.commit(ctx, jobs[i:min(n, i+outboxBulk)], due); err != nil {
 			return err
 		}
 		done.Store(int64(i))
@@ -188,7 +187,7 @@ func (a *application) commitEach(ctx context.Context, jobs []planned, expected *
 	for range outboxWriters {
 		writers.Go(func() {
 			for i := range next {
-				began, err := a.commitOne(ctx, &jobs[i])
+				began, err := a.commit(ctx, jobs[i:i+1], time.Time{})
 				if err != nil {
 					stop(err)
 					return
@@ -211,44 +210,24 @@ func (a *application) commitEach(ctx context.Context, jobs []planned, expected *
 	return context.Cause(ctx)
 }
 
-// commitOne commits one job and returns when its COMMIT began.
-func (a *application) commitOne(ctx context.Context, p *planned) (began time.Time, err error) {
+// commit commits jobs in one transaction, and returns when its COMMIT began. A due time of
+// zero is now.
+func (a *application) commit(ctx context.Context, jobs []planned, due time.Time) (began time.Time, err error) {
 	tx, err := a.db.BeginTx(ctx, nil)
 	if err != nil {
 		return began, fmt.Errorf("beginning a transaction of the application: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // without effect after a commit
-	if err := a.enqueue(ctx, tx, p, time.Time{}); err != nil {
-		return began, err
+	for i := range jobs {
+		request := client.JobRequest{Method: http.MethodPost, URL: jobs[i].url, ScheduledAt: due,
+			Body: json.RawMessage(appendBody(nil, jobs[i].number, bodyBytes))}
+		if _, err := appoutbox.Enqueue(ctx, tx, request, appoutbox.In(a.dialect)); err != nil {
+			return began, err
+		}
 	}
 	began = time.Now()
 	if err := tx.Commit(); err != nil {
 		return began, fmt.Errorf("committing a transaction of the application: %w", err)
 	}
 	return began, nil
-}
-
-// commit commits jobs in one transaction.
-func (a *application) commit(ctx context.Context, jobs []planned) error {
-	tx, err := a.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("beginning a transaction of the application: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }() // without effect after a commit
-	for i := range jobs {
-		if err := a.enqueue(ctx, tx, &jobs[i], jobs[i].due); err != nil {
-			return err
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("committing a transaction of the application: %w", err)
-	}
-	return nil
-}
-
-// enqueue adds a job to a transaction. A due time of zero is now.
-func (a *application) enqueue(ctx context.Context, tx *sql.Tx, p *planned, due time.Time) error {
-	_, err := appoutbox.Enqueue(ctx, tx, client.JobRequest{Method: http.MethodPost, URL: p.url, ScheduledAt: due,
-		Body: json.RawMessage(appendBody(nil, p.number, bodyBytes))}, appoutbox.In(a.dialect))
-	return err
 }
