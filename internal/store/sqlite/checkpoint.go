@@ -66,7 +66,7 @@ func (s *Store) checkpointLarge(ctx context.Context) {
 		return
 	}
 	finish := checkpointLog
-	if stands := s.checkpointBeside(); !stands && (low || info.Size() > 8*checkpointBytes) {
+	if blocked := s.checkpointBeside(); !blocked && (low || info.Size() > 8*checkpointBytes) {
 		finish = truncateLog
 	}
 	_ = s.writer.submit(ctx, &write{outside: finish, done: make(chan error, 1)})
@@ -86,14 +86,14 @@ func (s *Store) limitLog(conn *sqlite.Conn) error {
 	if copied > 0 {
 		limit = 0
 	}
-	s.cuts.Store(limit == 0)
+	s.truncates.Store(limit == 0)
 	return setLogLimit(conn, limit)
 }
 
 // keepLog has the log's file kept again after limitLog had it truncated: Litestream, if it
 // is up, would take each truncation for a reason to upload the whole database.
 func (s *Store) keepLog(ctx context.Context) {
-	if s.cuts.CompareAndSwap(true, false) {
+	if s.truncates.CompareAndSwap(true, false) {
 		keep := func(conn *sqlite.Conn) error { return setLogLimit(conn, keptBytes) }
 		_ = s.writer.submit(ctx, &write{outside: keep, done: make(chan error, 1)})
 	}
@@ -109,18 +109,18 @@ func setLogLimit(conn *sqlite.Conn, bytes int64) error {
 // the database: to wait for it in vain would stop the writer a quarter of the time. Readers
 // that come and go are worth the wait; without it they may keep the log for as long as the
 // load lasts.
-func (s *Store) checkpointBeside() (stands bool) {
+func (s *Store) checkpointBeside() (blocked bool) {
 	conn, err := sqlite.OpenConn(s.path, sqlite.OpenReadWrite, sqlite.OpenWAL)
 	if err != nil {
 		return false // the writer's own checkpoint reports it
 	}
 	_ = sqlitex.ExecuteTransient(conn, `PRAGMA wal_checkpoint(PASSIVE)`, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
 		length, copied := stmt.ColumnInt64(1), stmt.ColumnInt64(2)
-		stands = s.copied.Swap(copied) == copied && (length-copied)*perPage >= minCheckpoint
+		blocked = s.checkpointed.Swap(copied) == copied && (length-copied)*perPage >= minCheckpoint
 		return nil
 	}})
 	_ = conn.Close()
-	return stands
+	return blocked
 }
 
 // checkpointAt returns the size at which the write-ahead log is checkpointed. It

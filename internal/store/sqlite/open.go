@@ -47,28 +47,28 @@ type Options struct {
 // Store is a SQLite database.
 type Store struct {
 	*records.Records
-	now        func() time.Time
-	path       string
-	lock       *flock.Flock
-	writer     *writer
-	pools      pools
-	statements statements
-	readWithin time.Duration // store.ReadWithin, except in tests
-	notify     func(store.Notice)
-	accounts   owners
-	uses       uses
-	limited    atomic.Bool  // there may be items with limits
-	settled    atomic.Bool  // no queue item is abandoned or will be
-	cuts       atomic.Bool  // the log's file is truncated when the log restarts
-	copied     atomic.Int64 // pages of the log that the last checkpoint beside the writer had copied
-	watch      watch
-	space      func(dir string) (free, size int64, err error)
-	marking    sync.Mutex // held while the mark is written
-	stop       context.CancelFunc
-	life       context.Context // ends with the store
-	done       sync.WaitGroup
-	closing    sync.Once
-	closed     error // the result of Close
+	now          func() time.Time
+	path         string
+	lock         *flock.Flock
+	writer       *writer
+	pools        pools
+	statements   statements
+	readWithin   time.Duration // store.ReadWithin, except in tests
+	notify       func(store.Notice)
+	accounts     owners
+	uses         uses
+	limited      atomic.Bool  // there may be items with limits
+	settled      atomic.Bool  // no queue item is abandoned or will be
+	truncates    atomic.Bool  // the log's file is truncated when the log restarts
+	checkpointed atomic.Int64 // pages of the log that the last checkpoint beside the writer had copied
+	watch        watch
+	space        func(dir string) (free, size int64, err error)
+	marking      sync.Mutex // held while the mark is written
+	stop         context.CancelFunc
+	life         context.Context // ends with the store
+	done         sync.WaitGroup
+	closing      sync.Once
+	closed       error // the result of Close
 }
 
 var _ store.Store = (*Store)(nil)
