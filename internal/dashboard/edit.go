@@ -94,9 +94,7 @@ func (s *Server) showDifference(c *call, status int, f *editForm, patch rawjson.
 
 // refuse shows the form again with its problems.
 func (f *editForm) refuse(c *call, err error) error {
-	switch fault.CodeOf(err) {
-	case fault.Invalid, fault.Conflict, fault.TooMany:
-	default:
+	if !ofRecordForm(err) {
 		return err
 	}
 	if f.blame(err); !f.wrong() {

@@ -143,9 +143,7 @@ func (s *Server) setGroup(c *call) error {
 
 // refuseGroup shows the groups again with what is wrong.
 func (s *Server) refuseGroup(c *call, refused error) error {
-	switch fault.CodeOf(refused) {
-	case fault.Invalid, fault.Conflict, fault.TooMany:
-	default:
+	if !ofRecordForm(refused) {
 		return refused
 	}
 	d, err := s.readGroups(c)

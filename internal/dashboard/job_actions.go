@@ -130,7 +130,7 @@ func (s *Server) rescheduleJob(c *call) error {
 		return err
 	}
 	text := c.r.PostFormValue("when")
-	timing, problem := c.readMove(text, s.Service.Now())
+	timing, problem := c.readDueTime(text, s.Service.Now())
 	if problem == "" {
 		members := timing.Members()
 		if len(members) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 )
 
-// readMove reads another due time for a job. problem completes "When …".
-func (c *call) readMove(text string, now time.Time) (timing naturaltime.Timing, problem string) {
+// readDueTime reads another due time for a job. problem completes "When …".
+func (c *call) readDueTime(text string, now time.Time) (timing naturaltime.Timing, problem string) {
 	timing, problem = readWhen(text, c.r.PostFormValue("zone"), now)
 	if problem == "" && (timing.Every != nil || timing.Cron != "") {
 		problem = "is a recurrence; an existing job can only get another due time"
@@ -21,8 +21,8 @@ func (c *call) readMove(text string, now time.Time) (timing naturaltime.Timing, 
 	return timing, problem
 }
 
-// previewMove shows what another due time for a job changes, and changes nothing.
-func (s *Server) previewMove(c *call) error {
+// previewReschedule shows what another due time for a job changes, and changes nothing.
+func (s *Server) previewReschedule(c *call) error {
 	d := &view.Job{When: c.r.PostFormValue("when")}
 	live := c.r.Header.Get("HX-Request") != ""
 	if !live {
@@ -34,11 +34,11 @@ func (s *Server) previewMove(c *call) error {
 		d = whole
 	}
 	d.Live = live
-	if err := s.readMoved(c, d); err != nil {
+	if err := s.readRescheduled(c, d); err != nil {
 		return err
 	}
 	if live {
-		return c.render(http.StatusOK, view.MovePart(d))
+		return c.render(http.StatusOK, view.ReschedulePart(d))
 	}
 	status := http.StatusOK
 	if d.WhenProblem != "" {
@@ -47,8 +47,8 @@ func (s *Server) previewMove(c *call) error {
 	return c.render(status, view.JobPage(d))
 }
 
-// readMoved finds out what the time that was entered changes.
-func (s *Server) readMoved(c *call, d *view.Job) error {
+// readRescheduled finds out what the time that was entered changes.
+func (s *Server) readRescheduled(c *call, d *view.Job) error {
 	id, err := c.jobID()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Server) readMoved(c *call, d *view.Job) error {
 		return err
 	}
 	now := s.Service.Now()
-	timing, problem := c.readMove(d.When, now)
+	timing, problem := c.readDueTime(d.When, now)
 	to, ok := timing.Once(now)
 	switch {
 	case d.When == "" && d.Live:
@@ -70,23 +70,23 @@ func (s *Server) readMoved(c *call, d *view.Job) error {
 		d.WhenProblem = "is too far away"
 		return nil
 	}
-	d.Move = &view.Move{Job: j, To: to.Truncate(time.Microsecond), Schedule: j.ScheduleID != uuid.Nil}
+	d.Reschedule = &view.Reschedule{Job: j, To: to.Truncate(time.Microsecond), Schedule: j.ScheduleID != uuid.Nil}
 	if spec := job.ReadSpec(j.Args); spec.ExpiresIn != nil {
-		d.Move.Expires = d.Move.To.Add(*spec.ExpiresIn)
+		d.Reschedule.Expires = d.Reschedule.To.Add(*spec.ExpiresIn)
 	}
-	if !d.Move.Schedule {
+	if !d.Reschedule.Schedule {
 		return nil
 	}
 	one, err := s.Service.Schedule(c.r.Context(), c.owner(), j.ScheduleID)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		d.Move.Schedule = false
+		d.Reschedule.Schedule = false
 		return nil
 	case err != nil:
 		return err
 	}
 	if grid, _ := one.Grid(); grid != nil && to.After(j.ScheduledAt) {
-		d.Move.Passed = int(min(grid.Count(j.ScheduledAt, to), view.MostPassed))
+		d.Reschedule.Passed = int(min(grid.Count(j.ScheduledAt, to), view.MostPassed))
 	}
 	return nil
 }

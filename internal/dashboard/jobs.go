@@ -26,7 +26,7 @@ var jobRoutes = []route{
 	{"/jobs/{job_id}/run", forMembers, map[string]handler{"POST": (*Server).runJob}},
 	{"/jobs/{job_id}/rerun", forMembers, map[string]handler{"POST": (*Server).rerunJob}},
 	{"/jobs/{job_id}/when", forMembers, map[string]handler{"POST": (*Server).rescheduleJob}},
-	{"/jobs/{job_id}/when/preview", forMembers, map[string]handler{"POST": (*Server).previewMove}},
+	{"/jobs/{job_id}/when/preview", forMembers, map[string]handler{"POST": (*Server).previewReschedule}},
 	{"/jobs/{job_id}/compare", forMembers, map[string]handler{"GET": (*Server).compareAttempts}},
 	{"/jobs/{job_id}/text/{of}", forMembers, map[string]handler{"GET": (*Server).jobText}},
 	{"/jobs/{job_id}/logs/{log_id}", forMembers, map[string]handler{"GET": (*Server).jobLog}},

@@ -135,9 +135,7 @@ func (s *Server) readOutcome(c *call, d *view.Operation) error {
 
 // refuseOperation shows the form again with its problems.
 func (c *call) refuseOperation(d *view.NewOperation, err error) error {
-	switch fault.CodeOf(err) {
-	case fault.Invalid, fault.Conflict, fault.TooMany:
-	default:
+	if !ofRecordForm(err) {
 		return err
 	}
 	d.Err = err

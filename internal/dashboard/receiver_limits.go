@@ -152,9 +152,7 @@ func limitBody(form url.Values) rawjson.Value {
 
 // refuseLimit shows the limits again with what is wrong.
 func (s *Server) refuseLimit(c *call, refused error) error {
-	switch fault.CodeOf(refused) {
-	case fault.Invalid, fault.Conflict, fault.TooMany:
-	default:
+	if !ofRecordForm(refused) {
 		return refused
 	}
 	d, err := s.readLimits(c)

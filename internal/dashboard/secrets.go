@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
 )
@@ -52,9 +51,7 @@ func (s *Server) readSecrets(c *call) (*view.Secrets, error) {
 
 // refuseSecret shows the secrets again with what is wrong.
 func (s *Server) refuseSecret(c *call, refused error) error {
-	switch fault.CodeOf(refused) {
-	case fault.Invalid, fault.Conflict, fault.TooMany:
-	default:
+	if !ofRecordForm(refused) {
 		return refused
 	}
 	d, err := s.readSecrets(c)

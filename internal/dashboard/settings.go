@@ -77,6 +77,10 @@ func ofForm(err error) bool {
 	return code == fault.Invalid || code == fault.TooMany
 }
 
+// ofRecordForm reports the same for the form of a record, which may also conflict with
+// another change.
+func ofRecordForm(err error) bool { return ofForm(err) || fault.CodeOf(err) == fault.Conflict }
+
 // refuseForm shows the settings again with what is wrong with a form.
 func (s *Server) refuseForm(c *call, form string, err error) error {
 	if !ofForm(err) {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestMove_ShowsWhatADueTimeChanges tests the preview of another due time: it names the
+// TestReschedule_ShowsWhatADueTimeChanges tests the preview of another due time: it names the
 // difference, the end of the time to start, and the times of the schedule that pass.
-func TestMove_ShowsWhatADueTimeChanges(t *testing.T) {
+func TestReschedule_ShowsWhatADueTimeChanges(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
 	ann := w.owner("ann@example.com")

@@ -46,10 +46,10 @@ type Job struct {
 	Self  string // the address of the live part
 	// When is the due time that was entered and refused because of WhenProblem.
 	When, WhenProblem string
-	// Move is what a due time changes that was entered to see that; nil for none. Live is
+	// Reschedule is what a due time changes that was entered to see that; nil for none. Live is
 	// set where it is shown while somebody types.
-	Move *Move
-	Live bool
+	Reschedule *Reschedule
+	Live       bool
 }
 
 // started returns the number of attempts that started. A final job has left the

@@ -11,8 +11,8 @@ import (
 // MostPassed is up to how many times of a schedule are counted that another due time passes over.
 const MostPassed = 100
 
-// Move is another due time for a job, with what it changes.
-type Move struct {
+// Reschedule is another due time for a job, with what it changes.
+type Reschedule struct {
 	Job      *job.Job
 	To       time.Time
 	Expires  time.Time // when the job can't start any more; zero for never
@@ -21,7 +21,7 @@ type Move struct {
 }
 
 // difference says how the new due time differs from the old one.
-func (m *Move) difference(now time.Time) string {
+func (m *Reschedule) difference(now time.Time) string {
 	switch was := m.Job.ScheduledAt; {
 	case !m.To.After(now):
 		return "The time has come: the job starts at once."
@@ -35,7 +35,7 @@ func (m *Move) difference(now time.Time) string {
 }
 
 // following says what happens to the schedule of a run.
-func (m *Move) following() string {
+func (m *Reschedule) following() string {
 	switch {
 	case !m.Schedule:
 		return ""
