@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -19,16 +20,7 @@ type groupsCommand struct {
 	Delete groupsDelete `cmd:"" help:"Delete a group that no schedule names."`
 }
 
-// groupView is a group as the API shows it.
-type groupView struct {
-	Name    string `json:"name"`
-	Targets []struct {
-		Name string `json:"name"`
-		URL  string `json:"url"`
-	} `json:"targets"`
-}
-
-func (g *groupView) id() string { return g.Name }
+func groupName(g *client.Group) string { return g.Name }
 
 func groupPath(name string) string { return "/api/groups/" + url.PathEscape(name) }
 
@@ -41,9 +33,9 @@ type groupsList struct {
 func (c *groupsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/groups", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME", shrink: true}, {title: "TARGETS"}}
-	return printAll(&c.displayFlags, env, records, err, (*groupView).id, "there are no groups; define one with punctual groups set",
+	return printAll(&c.displayFlags, env, records, err, groupName, "there are no groups; define one with punctual groups set",
 		columns,
-		func(_ terminal, g *groupView) []string { return []string{g.Name, strconv.Itoa(len(g.Targets))} })
+		func(_ terminal, g *client.Group) []string { return []string{g.Name, strconv.Itoa(len(g.Targets))} })
 }
 
 type groupsShow struct {
@@ -58,7 +50,7 @@ func (c *groupsShow) Run(env *environment) error {
 }
 
 func (c *serviceFlags) printGroup(env *environment, record []byte, err error) error {
-	return printOne(&c.displayFlags, env, record, err, (*groupView).id, func(g *groupView) error {
+	return printOne(&c.displayFlags, env, record, err, groupName, func(g *client.Group) error {
 		f := facts{to: c.terminal(env)}
 		f.add("group", g.Name)
 		for _, t := range g.Targets {
@@ -125,7 +117,7 @@ func (c *serviceFlags) printGroupJobs(env *environment, records []byte) error {
 	if c.JSON {
 		return c.print(env, records, nil)
 	}
-	var jobs []jobView
+	var jobs []client.JobRecord
 	if err := json.Unmarshal(records, &jobs); err != nil {
 		return unreadable(err)
 	}
@@ -133,11 +125,11 @@ func (c *serviceFlags) printGroupJobs(env *environment, records []byte) error {
 		return errors.New("the service has created no job")
 	}
 	for i := range jobs {
-		text := jobs[i].number()
+		text := jobNumber(&jobs[i])
 		if !c.Quiet {
-			text = fmt.Sprintf("job %d is due %s", jobs[i].Number, c.terminal(env).moment(jobs[i].Job.Scheduled))
-			if jobs[i].Job.Conflict {
-				text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", jobs[i].Number,
+			text = fmt.Sprintf("job %d is due %s", jobs[i].JobID, c.terminal(env).moment(jobs[i].Job.ScheduledAt))
+			if jobs[i].Job.HasConflict {
+				text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", jobs[i].JobID,
 					printable(jobs[i].Job.State))
 			}
 		}

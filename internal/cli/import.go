@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/importer"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -252,7 +253,7 @@ func printImported(out io.Writer, to terminal, entries []crontab.Entry, now time
 		if zone, err := schedule.LoadZone(e.Zone); err == nil && expr != "" {
 			if cron, err := schedule.ParseCron(expr, zone); err == nil {
 				first := cron.Next(time.Time{}, now)
-				next = to.moment(first.Format(time.RFC3339)) + ", " + to.moment(cron.Next(time.Time{}, first).Format(time.RFC3339))
+				next = to.moment(client.Time{Time: first}) + ", " + to.moment(client.Time{Time: cron.Next(time.Time{}, first)})
 			}
 		}
 		if expr == "" {

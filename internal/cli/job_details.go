@@ -6,53 +6,23 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
-// detailsView is the part of a job's details that is shown.
-type detailsView struct {
-	Job         jobView       `json:"job"`
-	Revision    int64         `json:"revision"`
-	Attempts    []attemptView `json:"attempts"`
-	NextAttempt *string       `json:"next_attempt_at"`
-	WaitingFor  []string      `json:"waiting_for"`
-	RerunOf     *int64        `json:"rerun_of"`
-	Reruns      []int64       `json:"reruns"`
-	Completion  *struct {
-		Awaiting bool     `json:"awaiting"`
-		Deadline *string  `json:"deadline"`
-		Progress *float64 `json:"progress"`
-	} `json:"completion"`
-	Deliveries struct {
-		Pending int64 `json:"pending"`
-		Failed  int64 `json:"failed"`
-	} `json:"deliveries"`
-}
-
-type attemptView struct {
-	Attempt  int64    `json:"attempt"`
-	Started  string   `json:"started_at"`
-	Duration *float64 `json:"duration_ms"`
-	Status   *int     `json:"status"`
-	Error    *struct {
-		Kind    string `json:"kind"`
-		Message string `json:"message"`
-	} `json:"error"`
-	RetryAt *string `json:"retry_at"`
-}
-
 // details reads the details of a job.
-func (c *serviceFlags) details(env *environment, id string) (*detailsView, error) {
+func (c *serviceFlags) details(env *environment, id string) (*client.JobDetails, error) {
 	record, err := c.record(env, http.MethodGet, jobPath(id)+"/details", nil)
 	if err != nil {
 		return nil, err
 	}
-	d, err := decoded[detailsView](record)
+	d, err := decoded[client.JobDetails](record)
 	return &d, err
 }
 
-// result says what came of an attempt: the status, the failure, or that it is
+// attemptResult says what came of an attempt: the status, the failure, or that it is
 // under way.
-func (a *attemptView) result() string {
+func attemptResult(a *client.AttemptSummary) string {
 	var parts []string
 	if a.Status != nil {
 		parts = append(parts, strconv.Itoa(*a.Status))
@@ -66,12 +36,12 @@ func (a *attemptView) result() string {
 	return strings.Join(parts, ", ")
 }
 
-// took returns how long an attempt took; "" while it is under way.
-func (a *attemptView) took() string {
-	if a.Duration == nil {
+// attemptTook returns how long an attempt took; "" while it is under way.
+func attemptTook(a *client.AttemptSummary) string {
+	if a.DurationMS == nil {
 		return ""
 	}
-	return milliseconds(*a.Duration)
+	return milliseconds(*a.DurationMS)
 }
 
 // milliseconds formats a duration in milliseconds, with a fraction if it is short.
@@ -83,27 +53,27 @@ func milliseconds(ms float64) string {
 	return strconv.FormatFloat(ms, 'f', digits, 64) + " ms"
 }
 
-// last returns the latest attempt; nil if there is none.
-func (d *detailsView) last() *attemptView {
+// lastAttempt returns the latest attempt; nil if there is none.
+func lastAttempt(d *client.JobDetails) *client.AttemptSummary {
 	if len(d.Attempts) == 0 {
 		return nil
 	}
 	return &d.Attempts[len(d.Attempts)-1]
 }
 
-// progress says in a line how far the job is.
-func (d *detailsView) progress(to terminal) string {
-	text := "job " + d.Job.number() + " is " + d.Job.Job.State
-	last := d.last()
+// jobProgress says in a line how far the job is.
+func jobProgress(d *client.JobDetails, to terminal) string {
+	text := "job " + jobNumber(&d.Job) + " is " + d.Job.Job.State
+	last := lastAttempt(d)
 	switch {
-	case !d.Job.pending():
+	case d.Job.Job.Final():
 		if last != nil {
-			text += ": " + strings.TrimSuffix(last.result()+" in "+last.took(), " in ")
+			text += ": " + strings.TrimSuffix(attemptResult(last)+" in "+attemptTook(last), " in ")
 		}
 	case d.Completion != nil && d.Completion.Awaiting:
 		text += ", and its target reports later"
 		if d.Completion.Progress != nil {
-			text += fmt.Sprintf(": %g %%", *d.Completion.Progress)
+			text += fmt.Sprintf(": %g %%", d.Completion.Progress.Progress)
 		}
 	case d.Job.Job.State == "executing":
 		if last != nil {
@@ -111,10 +81,10 @@ func (d *detailsView) progress(to terminal) string {
 		}
 	default:
 		if last != nil && last.Error != nil {
-			text += fmt.Sprintf(" after attempt %d (%s)", last.Attempt, last.result())
+			text += fmt.Sprintf(" after attempt %d (%s)", last.Attempt, attemptResult(last))
 		}
-		if d.NextAttempt != nil {
-			text += ", due " + to.moment(*d.NextAttempt)
+		if d.NextAttemptAt != nil {
+			text += ", due " + to.moment(*d.NextAttemptAt)
 		}
 		if len(d.WaitingFor) > 0 {
 			text += ", waiting for " + strings.Join(d.WaitingFor, ", ")
@@ -123,27 +93,29 @@ func (d *detailsView) progress(to terminal) string {
 	return printable(text)
 }
 
-// print shows the job, why it is in its state, and the beginning of its last response.
-func (d *detailsView) print(out io.Writer, to terminal, because, response string) error {
+// printJob shows a job, why it is in its state, and the beginning of its last response.
+func printJob(out io.Writer, to terminal, d *client.JobDetails, because, response string) error {
 	f, j := facts{to: to}, &d.Job
-	f.add("job", j.number())
+	request := requestOf(j.Args)
+	f.add("job", jobNumber(j))
 	f.add("id", j.ID)
 	f.add("name", orNothing(j.Name))
 	f.painted("state", to.state(j.Job.State))
 	f.add("why", because)
-	f.add("request", j.Args.String())
-	f.add("tags", strings.Join(j.Args.Tags, ", "))
-	f.add("key", orNothing(j.Key))
-	f.add("schedule", orNothing(j.Schedule))
-	f.add("created", to.moment(j.Job.Inserted))
-	f.add("due", to.moment(j.Job.Scheduled))
-	for name, at := range map[string]*string{"completed": j.Job.Completed, "cancelled": j.Job.Cancelled, "discarded": j.Job.Discarded} {
+	f.add("request", request.String())
+	f.add("tags", strings.Join(request.Tags, ", "))
+	f.add("key", orNothing(j.IdempotencyKey))
+	f.add("schedule", orNothing(j.ScheduleID))
+	f.add("created", to.moment(j.Job.InsertedAt))
+	f.add("due", to.moment(j.Job.ScheduledAt))
+	for name, at := range map[string]*client.Time{client.Completed: j.Job.CompletedAt, client.Cancelled: j.Job.CancelledAt,
+		client.Discarded: j.Job.DiscardedAt} {
 		if at != nil && j.Job.State == name {
 			f.add(name, to.moment(*at))
 		}
 	}
-	if d.NextAttempt != nil && *d.NextAttempt != j.Job.Scheduled {
-		f.add("next attempt", to.moment(*d.NextAttempt))
+	if d.NextAttemptAt != nil && !d.NextAttemptAt.Equal(j.Job.ScheduledAt.Time) {
+		f.add("next attempt", to.moment(*d.NextAttemptAt))
 	}
 	f.add("waiting for", strings.Join(d.WaitingFor, ", "))
 	if d.RerunOf != nil {
@@ -172,7 +144,7 @@ func (d *detailsView) print(out io.Writer, to terminal, because, response string
 		if a.RetryAt != nil {
 			retry = to.moment(*a.RetryAt)
 		}
-		t.add(strconv.FormatInt(a.Attempt, 10), to.moment(a.Started), a.took(), a.result(), retry)
+		t.add(strconv.Itoa(a.Attempt), to.momentOrDash(a.StartedAt), attemptTook(a), attemptResult(a), retry)
 	}
 	return t.print(out, to)
 }

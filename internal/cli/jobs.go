@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/jobquery"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -26,40 +28,22 @@ type jobsCommand struct {
 	Cancel jobsCancel `cmd:"" help:"Cancel unfinished jobs. A schedule goes on after its run is cancelled."`
 }
 
-// jobView is the part of a job's record that is shown.
-type jobView struct {
-	ID       string  `json:"id"`
-	Number   int64   `json:"job_id"`
-	Schedule *string `json:"schedule_id"`
-	Name     *string `json:"name"`
-	Key      *string `json:"idempotency_key"`
-	Job      struct {
-		State     string  `json:"state"`
-		Inserted  string  `json:"inserted_at"`
-		Scheduled string  `json:"scheduled_at"`
-		Completed *string `json:"completed_at"`
-		Cancelled *string `json:"cancelled_at"`
-		Discarded *string `json:"discarded_at"`
-		Conflict  bool    `json:"has_confict"` // as the contract spells it
-	} `json:"job"`
-	Args requestView `json:"args"`
-}
-
-// requestView is the part of a request description that is shown.
-type requestView struct {
+// request is the part of a request description that is shown.
+type request struct {
 	Method string   `json:"method"`
 	URL    string   `json:"url"`
 	Tags   []string `json:"tags"`
 }
 
-func (r *requestView) String() string { return strings.ToUpper(r.Method) + " " + r.URL }
-
-func (j *jobView) number() string { return strconv.FormatInt(j.Number, 10) }
-
-// pending reports whether the job is not final.
-func (j *jobView) pending() bool {
-	return j.Job.State == "available" || j.Job.State == "retryable" || j.Job.State == "executing"
+// requestOf reads the args of a record. What has another type is left out.
+func requestOf(args json.RawMessage) (r request) {
+	_ = json.Unmarshal(args, &r)
+	return r
 }
+
+func (r request) String() string { return strings.ToUpper(r.Method) + " " + r.URL }
+
+func jobNumber(j *client.JobRecord) string { return strconv.FormatInt(j.JobID, 10) }
 
 func jobPath(id string) string { return "/api/jobs/" + url.PathEscape(id) }
 
@@ -93,12 +77,12 @@ func (c *jobsCreate) Run(env *environment) error {
 	if err == nil && rawjson.Value(record).Kind() == '[' {
 		return c.printGroupJobs(env, record)
 	}
-	return c.started(env, record, err, &c.waitFlags, func(j *jobView) string {
-		text := fmt.Sprintf("job %d is due %s", j.Number, c.terminal(env).moment(j.Job.Scheduled))
-		if j.Job.Conflict {
-			text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.Number, printable(j.Job.State))
-		} else if j.Schedule != nil {
-			text += ", the first run of schedule " + printable(*j.Schedule)
+	return c.started(env, record, err, &c.waitFlags, func(j *client.JobRecord) string {
+		text := fmt.Sprintf("job %d is due %s", j.JobID, c.terminal(env).moment(j.Job.ScheduledAt))
+		if j.Job.HasConflict {
+			text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.JobID, printable(j.Job.State))
+		} else if j.ScheduleID != nil {
+			text += ", the first run of schedule " + printable(*j.ScheduleID)
 		}
 		return text
 	})
@@ -119,25 +103,25 @@ func (c *jobsCreate) body(env *environment) (rawjson.Value, error) {
 
 // started prints a job that was created or is to run, and waits for its end if the
 // flags say so. words describes it.
-func (c *serviceFlags) started(env *environment, record []byte, err error, wait *waitFlags, words func(*jobView) string) error {
+func (c *serviceFlags) started(env *environment, record []byte, err error, wait *waitFlags, words func(*client.JobRecord) string) error {
 	if err != nil || c.JSON && !wait.waits() {
 		return c.print(env, record, err)
 	}
-	j, err := decoded[jobView](record)
+	j, err := decoded[client.JobRecord](record)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.JSON:
 	case c.Quiet:
-		err = printIDs(env, []jobView{j}, (*jobView).number)
+		err = printIDs(env, []client.JobRecord{j}, jobNumber)
 	default:
 		err = c.say(env, "%s", words(&j))
 	}
 	if err != nil || !wait.waits() {
 		return err
 	}
-	return c.await(env, j.number(), wait.WaitFor, !c.Quiet)
+	return c.await(env, jobNumber(&j), wait.WaitFor, !c.Quiet)
 }
 
 type jobsList struct {
@@ -163,10 +147,10 @@ func (c *jobsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/jobs", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true},
 		{title: "NAME", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*jobView).number, "there are no such jobs; create one with punctual jobs create",
+	return printAll(&c.displayFlags, env, records, err, jobNumber, "there are no such jobs; create one with punctual jobs create",
 		columns,
-		func(to terminal, j *jobView) []string {
-			return []string{j.number(), j.Job.State, to.moment(j.Job.Scheduled), j.Args.String(), orDash(j.Name)}
+		func(to terminal, j *client.JobRecord) []string {
+			return []string{jobNumber(j), j.Job.State, to.moment(j.Job.ScheduledAt), requestOf(j.Args).String(), orDash(j.Name)}
 		})
 }
 
@@ -207,13 +191,13 @@ type jobsShow struct {
 func (c *jobsShow) Run(env *environment) error {
 	if c.JSON || c.Quiet {
 		record, err := c.record(env, http.MethodGet, jobPath(c.ID), nil)
-		return printOne(&c.displayFlags, env, record, err, (*jobView).number, nil)
+		return printOne(&c.displayFlags, env, record, err, jobNumber, nil)
 	}
 	record, err := c.record(env, http.MethodGet, jobPath(c.ID)+"/details", nil)
 	if err != nil {
 		return err
 	}
-	d, err := decoded[detailsView](record)
+	d, err := decoded[client.JobDetails](record)
 	if err != nil {
 		return err
 	}
@@ -221,7 +205,7 @@ func (c *jobsShow) Run(env *environment) error {
 }
 
 // printDetails prints a job, why it is in its state, and the last response.
-func (c *jobsShow) printDetails(env *environment, record []byte, d *detailsView) error {
+func (c *jobsShow) printDetails(env *environment, record []byte, d *client.JobDetails) error {
 	to := c.terminal(env)
 	j, err := c.readJob(env, record)
 	if err != nil {
@@ -229,11 +213,11 @@ func (c *jobsShow) printDetails(env *environment, record []byte, d *detailsView)
 	}
 	response := ""
 	if len(d.Attempts) > 0 {
-		if response, err = c.excerpt(env, d.Job.number()); err != nil {
+		if response, err = c.excerpt(env, jobNumber(&d.Job)); err != nil {
 			return err
 		}
 	}
-	return d.print(env.out, to, j.Explain(wordsOf(to)).Because, response)
+	return printJob(env.out, to, d, j.Explain(wordsOf(to)).Because, response)
 }
 
 type jobsRun struct {
@@ -249,12 +233,12 @@ func (c *jobsRun) Run(env *environment) error {
 }
 
 // due returns the sentence that tells when a job is due.
-func (c *serviceFlags) due(env *environment) func(*jobView) string {
-	return func(j *jobView) string {
+func (c *serviceFlags) due(env *environment) func(*client.JobRecord) string {
+	return func(j *client.JobRecord) string {
 		if j.Job.State == "executing" {
-			return fmt.Sprintf("job %d is executing", j.Number)
+			return fmt.Sprintf("job %d is executing", j.JobID)
 		}
-		return fmt.Sprintf("job %d is due %s", j.Number, c.terminal(env).moment(j.Job.Scheduled))
+		return fmt.Sprintf("job %d is due %s", j.JobID, c.terminal(env).moment(j.Job.ScheduledAt))
 	}
 }
 
@@ -272,7 +256,7 @@ func (c *jobsCancel) Run(env *environment) error {
 			failures = errors.Join(failures, fmt.Errorf("job %s: %w", printable(id), err))
 			continue
 		}
-		err = printOne(&c.displayFlags, env, record, nil, (*jobView).number, func(j *jobView) error {
+		err = printOne(&c.displayFlags, env, record, nil, jobNumber, func(j *client.JobRecord) error {
 			return c.say(env, "%s", cancelled(j))
 		})
 		failures = errors.Join(failures, err)
@@ -281,13 +265,13 @@ func (c *jobsCancel) Run(env *environment) error {
 }
 
 // cancelled says what a call that cancels a job did.
-func cancelled(j *jobView) string {
+func cancelled(j *client.JobRecord) string {
 	switch {
 	case j.Job.State != "cancelled":
-		return fmt.Sprintf("job %d is %s; nothing was changed", j.Number, printable(j.Job.State))
-	case j.Schedule != nil:
+		return fmt.Sprintf("job %d is %s; nothing was changed", j.JobID, printable(j.Job.State))
+	case j.ScheduleID != nil:
 		return fmt.Sprintf("job %d is cancelled; this skips only one run of schedule %s: punctual schedules disable %[2]s stops all",
-			j.Number, printable(*j.Schedule))
+			j.JobID, printable(*j.ScheduleID))
 	}
-	return fmt.Sprintf("job %d is cancelled", j.Number)
+	return fmt.Sprintf("job %d is cancelled", j.JobID)
 }

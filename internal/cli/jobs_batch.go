@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -37,16 +38,13 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}
-	var jobs []struct {
-		Number   int64 `json:"job_id"`
-		Conflict bool  `json:"has_confict"` // as the contract spells it
-	}
+	var jobs []client.MinimalJob
 	if err := json.Unmarshal(records, &jobs); err != nil {
 		return unreadable(err)
 	}
 	if c.Quiet {
 		for _, j := range jobs {
-			if _, err := fmt.Fprintln(env.out, j.Number); err != nil {
+			if _, err := fmt.Fprintln(env.out, j.JobID); err != nil {
 				return err
 			}
 		}
@@ -54,7 +52,7 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	}
 	held := 0
 	for _, j := range jobs {
-		if j.Conflict {
+		if j.HasConflict {
 			held++
 		}
 	}

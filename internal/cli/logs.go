@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -25,15 +26,6 @@ type logsCommand struct {
 	Export logsExport `cmd:"" help:"Write all log entries as lines of JSON, oldest first."`
 }
 
-// logView is the part of a log entry that is shown.
-type logView struct {
-	ID       string     `json:"id"`
-	Event    string     `json:"event"`
-	Inserted string     `json:"inserted_at"`
-	Job      int64      `json:"job_id"`
-	Payload  logPayload `json:"payload"`
-}
-
 // logPayload has the members of payloads that are shown, of all events.
 type logPayload struct {
 	Status   *int            `json:"status"`
@@ -42,26 +34,20 @@ type logPayload struct {
 	Message  string          `json:"message"`
 	URL      string          `json:"url"`
 	Reason   json.RawMessage `json:"reason"`
-	RetryAt  *string         `json:"retry_at"`
+	RetryAt  *client.Time    `json:"retry_at"`
 }
 
-// UnmarshalJSON reads the members that have the expected type and ignores others.
-func (p *logPayload) UnmarshalJSON(text []byte) error {
-	type plainPayload logPayload
-	var v plainPayload
-	var wrong *json.UnmarshalTypeError
-	if err := json.Unmarshal(text, &v); err != nil && !errors.As(err, &wrong) {
-		return err
-	}
-	*p = logPayload(v)
-	return nil
+func logID(l *client.LogRecord) string { return l.ID }
+
+// payloadOf reads the members that have the expected type and leaves out others.
+func payloadOf(l *client.LogRecord) (p logPayload) {
+	_ = json.Unmarshal(l.Payload, &p)
+	return p
 }
 
-func (l *logView) id() string { return l.ID }
-
-// summary says in a few words what the entry reports.
-func (l *logView) summary(to terminal) string {
-	p, parts := &l.Payload, []string{}
+// logSummary says in a few words what an entry reports.
+func logSummary(l *client.LogRecord, to terminal) string {
+	p, parts := payloadOf(l), []string{}
 	add := func(text string) {
 		if text != "" {
 			parts = append(parts, text)
@@ -84,8 +70,8 @@ func (l *logView) summary(to terminal) string {
 	return strings.Join(parts, ", ")
 }
 
-func (l *logView) row(to terminal) []string {
-	return []string{to.moment(l.Inserted), strconv.FormatInt(l.Job, 10), l.Event, l.summary(to)}
+func logRow(to terminal, l *client.LogRecord) []string {
+	return []string{to.moment(l.InsertedAt), strconv.FormatInt(l.JobID, 10), l.Event, logSummary(l, to)}
 }
 
 var logColumns = []column{{title: "TIME"}, {title: "JOB"}, {title: "EVENT"}, {title: "SUMMARY", shrink: true}}
@@ -103,8 +89,7 @@ func (c *logsList) Run(env *environment) error {
 		return err
 	}
 	records, err := c.list(env, "/api/logs", query, c.Limit)
-	return printAll(&c.displayFlags, env, records, err, (*logView).id, "there are no such log entries", logColumns,
-		func(to terminal, l *logView) []string { return l.row(to) })
+	return printAll(&c.displayFlags, env, records, err, logID, "there are no such log entries", logColumns, logRow)
 }
 
 type logsShow struct {
@@ -115,14 +100,14 @@ type logsShow struct {
 // Run shows a log entry.
 func (c *logsShow) Run(env *environment) error {
 	record, err := c.record(env, http.MethodGet, "/api/logs/"+url.PathEscape(c.ID), nil)
-	return printOne(&c.displayFlags, env, record, err, (*logView).id, func(l *logView) error {
+	return printOne(&c.displayFlags, env, record, err, logID, func(l *client.LogRecord) error {
 		to := c.terminal(env)
 		f := facts{to: to}
 		f.add("log", l.ID)
 		f.add("event", l.Event)
-		f.add("job", strconv.FormatInt(l.Job, 10))
-		f.add("time", to.moment(l.Inserted))
-		f.add("summary", l.summary(to))
+		f.add("job", strconv.FormatInt(l.JobID, 10))
+		f.add("time", to.moment(l.InsertedAt))
+		f.add("summary", logSummary(l, to))
 		if err := f.print(env.out); err != nil {
 			return err
 		}
@@ -287,12 +272,12 @@ func (t *tail) print(event, data string) error {
 	if event != "log" {
 		return nil
 	}
-	l, err := decoded[logView]([]byte(data))
+	l, err := decoded[client.LogRecord]([]byte(data))
 	if err != nil {
 		return err
 	}
 	t.last = l.ID
-	if t.c.Event != "" && l.Event != t.c.Event || t.c.Job != "" && strconv.FormatInt(l.Job, 10) != t.c.Job {
+	if t.c.Event != "" && l.Event != t.c.Event || t.c.Job != "" && strconv.FormatInt(l.JobID, 10) != t.c.Job {
 		return nil
 	}
 	switch {
@@ -303,9 +288,9 @@ func (t *tail) print(event, data string) error {
 		}
 		_, err = fmt.Fprintf(t.env.out, "%s\n", text)
 	case t.c.Quiet:
-		err = printIDs(t.env, []logView{l}, (*logView).id)
+		err = printIDs(t.env, []client.LogRecord{l}, logID)
 	default:
-		line := printable(strings.Join(l.row(t.to), "  "))
+		line := printable(strings.Join(logRow(t.to, &l), "  "))
 		if t.to.width > 0 {
 			line = fit(line, t.to.width)
 		}

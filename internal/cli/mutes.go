@@ -6,26 +6,25 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/naturaltime"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// muteView is the part of a mute that is shown.
-type muteView struct {
-	Until *string `json:"until"`
-	Note  *string `json:"note"`
-}
-
-// words says until when the schedule is muted.
-func (m *muteView) words(to terminal) string {
+// muteEnd says until when the schedule is muted.
+func muteEnd(m *client.Mute, to terminal) string {
 	switch {
 	case m.Until == nil:
 		return "until it is unmuted"
-	case *m.Until == job.UntilRecovered:
+	case *m.Until == client.UntilRecovered:
 		return "until it succeeds"
 	}
-	return "until " + to.moment(*m.Until)
+	until, err := time.Parse(time.RFC3339Nano, *m.Until)
+	if err != nil {
+		return "until " + *m.Until
+	}
+	return "until " + to.moment(client.Time{Time: until})
 }
 
 type schedulesMute struct {
@@ -49,9 +48,9 @@ func (c *schedulesMute) Run(env *environment) error {
 			failures = errors.Join(failures, fmt.Errorf("schedule %s: %w", printable(id), err))
 			continue
 		}
-		name := func(*muteView) string { return id }
-		failures = errors.Join(failures, printOne(&c.displayFlags, env, record, nil, name, func(m *muteView) error {
-			return c.say(env, "schedule %s is muted %s", printable(id), printable(m.words(c.terminal(env))))
+		name := func(*client.Mute) string { return id }
+		failures = errors.Join(failures, printOne(&c.displayFlags, env, record, nil, name, func(m *client.Mute) error {
+			return c.say(env, "schedule %s is muted %s", printable(id), printable(muteEnd(m, c.terminal(env))))
 		}))
 	}
 	return failures

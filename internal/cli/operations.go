@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -22,20 +23,8 @@ type operationsCommand struct {
 	Stop  operationsStop  `cmd:"" help:"Stop an operation. Jobs that were changed stay so."`
 }
 
-// operationView is the part of an operation's record that is shown.
-type operationView struct {
-	ID       string           `json:"id"`
-	Action   string           `json:"action"`
-	Filter   json.RawMessage  `json:"filter"`
-	State    string           `json:"state"`
-	Matched  int64            `json:"matched"`
-	Done     int64            `json:"done"`
-	Skipped  map[string]int64 `json:"skipped"`
-	Inserted string           `json:"inserted_at"`
-}
-
-// progress says in words how far an operation is.
-func (o *operationView) progress() string {
+// operationProgress says in words how far an operation is.
+func operationProgress(o *client.OperationRecord) string {
 	text := fmt.Sprintf("%d of %s", o.Done, counted(o.Matched, "job", "jobs"))
 	for _, reason := range slices.Sorted(maps.Keys(o.Skipped)) {
 		text += fmt.Sprintf(", %d skipped (%s)", o.Skipped[reason], reason)
@@ -43,11 +32,7 @@ func (o *operationView) progress() string {
 	return text
 }
 
-func (o *operationView) id() string { return o.ID }
-
-func (o *operationView) String() string {
-	return fmt.Sprintf("operation %s: %s is %s, %s", o.ID, o.Action, o.State, o.progress())
-}
+func operationID(o *client.OperationRecord) string { return o.ID }
 
 type operationsStart struct {
 	serviceFlags
@@ -128,7 +113,7 @@ func (c *operationsStart) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	o, err := decoded[operationView](record)
+	o, err := decoded[client.OperationRecord](record)
 	if err != nil {
 		return err
 	}
@@ -143,7 +128,7 @@ func (c *operationsStart) Run(env *environment) error {
 }
 
 // printCount prints the result of a dry run.
-func (c *operationsStart) printCount(env *environment, got *response, o *operationView) error {
+func (c *operationsStart) printCount(env *environment, got *response, o *client.OperationRecord) error {
 	var more struct{ Partial bool }
 	if err := json.Unmarshal(got.text, &more); err != nil {
 		return unreadable(err)
@@ -171,7 +156,7 @@ func (c *operationsStart) watch(env *environment, id string) error {
 		case err != nil:
 			return err
 		}
-		o, err := decoded[operationView](record)
+		o, err := decoded[client.OperationRecord](record)
 		if err != nil {
 			return err
 		}
@@ -185,7 +170,7 @@ func (c *operationsStart) watch(env *environment, id string) error {
 			}
 			return nil
 		}
-		line.show(o.progress())
+		line.show(operationProgress(&o))
 		select {
 		case <-env.ctx.Done():
 			return operationGoesOn(id)
@@ -202,8 +187,8 @@ func operationGoesOn(id string) error {
 
 // printOperation prints an operation in a line, its id, or its record.
 func (c *serviceFlags) printOperation(env *environment, record []byte, err error) error {
-	return printOne(&c.displayFlags, env, record, err, (*operationView).id, func(o *operationView) error {
-		return c.say(env, "%s", printable(o.String()))
+	return printOne(&c.displayFlags, env, record, err, operationID, func(o *client.OperationRecord) error {
+		return c.say(env, "operation %s: %s is %s, %s", printable(o.ID), printable(o.Action), printable(o.State), printable(operationProgress(o)))
 	})
 }
 
@@ -219,10 +204,10 @@ func (c *operationsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/operations", url.Values{}, c.Limit)
 	columns := []column{{title: "ID"}, {title: "ACTION"}, stateColumn("STATE"), {title: "STARTED"}, {title: "PROGRESS", shrink: true},
 		{title: "FILTER", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*operationView).id,
+	return printAll(&c.displayFlags, env, records, err, operationID,
 		"there are no operations; start one with punctual operations start", columns,
-		func(to terminal, o *operationView) []string {
-			return []string{o.ID, o.Action, o.State, to.moment(o.Inserted), o.progress(), strings.TrimSpace(string(o.Filter))}
+		func(to terminal, o *client.OperationRecord) []string {
+			return []string{o.ID, o.Action, o.State, to.moment(o.InsertedAt), operationProgress(o), strings.TrimSpace(string(o.Filter))}
 		})
 }
 

@@ -152,7 +152,7 @@ func TestCall_WhatTheServiceSendsIsEscaped(t *testing.T) {
 			_, _ = w.Write([]byte("{\"detail\":\"bad \\u001b[2J\\nthing\",\"errors\":[{\"pointer\":\"#/a\\u001b\",\"detail\":\"x\\u009b\"},{\"detail\":\"y\"}]}"))
 			return
 		}
-		_, _ = w.Write([]byte(`{"data":[{"job_id":1,"name":"\u001b]0;evil\u0007","job":{"state":"\u001b[2J","scheduled_at":"\u001b"},"args":{"method":"get","url":"https://x/\u202e"}}]}`))
+		_, _ = w.Write([]byte(`{"data":[{"job_id":1,"name":"\u001b]0;evil\u0007","job":{"state":"\u001b[2J","scheduled_at":"2026-11-22T09:00:00"},"args":{"method":"get","url":"https://x/\u202e"}}]}`))
 	}))
 	defer server.Close()
 	flags := []string{"--url", server.URL, "--api-key", "sk_a", "--color", "always"}

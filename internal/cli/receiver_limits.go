@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -32,9 +33,9 @@ type limitView struct {
 	Ordered  bool `json:"ordered"`
 	Paused   bool `json:"paused"`
 	// What only a single limit has.
-	Waiting  *int64  `json:"waiting"`
-	InFlight *int64  `json:"in_flight"`
-	Next     *string `json:"next_at"`
+	Waiting  *int64       `json:"waiting"`
+	InFlight *int64       `json:"in_flight"`
+	Next     *client.Time `json:"next_at"`
 	First    *struct {
 		Job        int64    `json:"job_id"`
 		WaitingFor []string `json:"waiting_for"`

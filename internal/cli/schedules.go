@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 type schedulesCommand struct {
@@ -29,41 +30,21 @@ type schedulesCommand struct {
 	Delete      schedulesDelete      `cmd:"" help:"Delete a schedule. The jobs that it created stay."`
 }
 
-// scheduleView is the part of a schedule's record that is shown.
-type scheduleView struct {
-	ID          string          `json:"id"`
-	Name        *string         `json:"name"`
-	Description *string         `json:"description"`
-	Inserted    string          `json:"inserted_at"`
-	Disabled    *string         `json:"disabled_at"`
-	Frequency   json.RawMessage `json:"frequency"`
-	Args        requestView     `json:"args"`
-	NextRun     *string         `json:"next_run_at"` // only in lists
-}
+func scheduleRecordID(s *client.ScheduleRecord) string { return s.ID }
 
-func (s *scheduleView) id() string { return s.ID }
-
-func (s *scheduleView) state() string {
-	if s.Disabled != nil {
+func scheduleState(s *client.ScheduleRecord) string {
+	if s.DisabledAt != nil {
 		return "disabled"
 	}
 	return "enabled"
 }
 
-// frequency returns how often the schedule runs, in a few words.
-func (s *scheduleView) frequency() string {
-	var f struct {
-		Cron     string            `json:"cron"`
-		Timezone string            `json:"timezone"`
-		Every    []json.RawMessage `json:"repeat_every"`
-	}
-	if json.Unmarshal(s.Frequency, &f) != nil || f.Cron == "" && len(f.Every) != 2 {
-		return string(s.Frequency)
-	}
+// frequency returns how often a schedule runs, in a few words.
+func frequency(f client.Frequency) string {
 	if f.Cron != "" {
 		return strings.TrimSpace(f.Cron + " " + f.Timezone)
 	}
-	return "every " + string(f.Every[0]) + " " + strings.Trim(string(f.Every[1]), `"`)
+	return schedule.Describe(schedule.Interval{Every: time.Duration(f.RepeatEvery)})
 }
 
 func schedulePath(id string) string { return "/api/schedules/" + url.PathEscape(id) }
@@ -77,7 +58,7 @@ func (c *serviceFlags) scheduleID(env *environment, text string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	s, err := decoded[scheduleView](record)
+	s, err := decoded[client.ScheduleRecord](record)
 	return s.ID, err
 }
 
@@ -103,12 +84,13 @@ func (c *schedulesCreate) Run(env *environment) error {
 		return failed(statusUsage, "say how often it runs: --every '5 minutes', --cron '0 9 * * *', or --when 'every weekday at 9:00'")
 	}
 	record, err := c.record(env, http.MethodPost, "/api/jobs", rawjson.Object(members))
-	return printOne(&c.displayFlags, env, record, err, func(j *jobView) string { return orNothing(j.Schedule) }, func(j *jobView) error {
+	id := func(j *client.JobRecord) string { return orNothing(j.ScheduleID) }
+	return printOne(&c.displayFlags, env, record, err, id, func(j *client.JobRecord) error {
 		text := "schedule %s is created; its first run is job %d, due %s"
-		if j.Job.Conflict {
+		if j.Job.HasConflict {
 			text = "schedule %s already holds this key; nothing was created. Its run is job %d, due %s"
 		}
-		return c.say(env, text, printable(orNothing(j.Schedule)), j.Number, c.terminal(env).moment(j.Job.Scheduled))
+		return c.say(env, text, printable(orNothing(j.ScheduleID)), j.JobID, c.terminal(env).moment(j.Job.ScheduledAt))
 	})
 }
 
@@ -160,14 +142,11 @@ func (c *schedulesList) Run(env *environment) error {
 	records, err := c.list(env, "/api/schedules", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true},
 		{title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
-	return printAll(&c.displayFlags, env, records, err, (*scheduleView).id,
+	return printAll(&c.displayFlags, env, records, err, func(s *client.ListedSchedule) string { return s.ID },
 		"there are no such schedules; create one with punctual schedules create", columns,
-		func(to terminal, s *scheduleView) []string {
-			next := "-"
-			if s.NextRun != nil {
-				next = to.moment(*s.NextRun)
-			}
-			return []string{s.ID, s.state(), next, s.frequency(), s.Args.String(), orDash(s.Name)}
+		func(to terminal, s *client.ListedSchedule) []string {
+			return []string{s.ID, scheduleState(&s.ScheduleRecord), to.momentOrDash(s.NextRunAt), frequency(s.Frequency),
+				requestOf(s.Args).String(), orDash(s.Name)}
 		})
 }
 
@@ -176,45 +155,34 @@ type schedulesShow struct {
 	ID string `arg:"" name:"id" help:"The schedule's id, or key:KEY."`
 }
 
-// scheduleDetails is the part of a schedule's details that is shown.
-type scheduleDetails struct {
-	Schedule scheduleView `json:"schedule"`
-	Revision int64        `json:"revision"`
-	Next     []string     `json:"next"`
-	LastRun  *jobView     `json:"last_run"`
-	Failures int64        `json:"failures_in_a_row"`
-	RunsLeft *int64       `json:"runs_left"`
-	Mute     *muteView    `json:"mute"`
-}
-
 // Run shows a schedule. As JSON it is the schedule's details.
 func (c *schedulesShow) Run(env *environment) error {
 	record, err := c.record(env, http.MethodGet, schedulePath(c.ID)+"/details?include=mute", nil)
-	return printOne(&c.displayFlags, env, record, err, func(d *scheduleDetails) string { return d.Schedule.ID },
-		func(d *scheduleDetails) error {
+	return printOne(&c.displayFlags, env, record, err, func(d *client.ScheduleDetails) string { return d.Schedule.ID },
+		func(d *client.ScheduleDetails) error {
 			runs, err := c.lastRuns(env, d.Schedule.ID)
 			if err != nil {
 				return err
 			}
-			return d.print(env.out, c.terminal(env), runs)
+			return printSchedule(env.out, c.terminal(env), d, runs)
 		})
 }
 
 // lastRuns returns the latest runs of a schedule, newest first.
-func (c *schedulesShow) lastRuns(env *environment, id string) ([]jobView, error) {
+func (c *schedulesShow) lastRuns(env *environment, id string) ([]client.JobRecord, error) {
 	query := url.Values{"schedule_id": {id}, "limit": {"20"}}
 	records, err := c.record(env, http.MethodGet, "/api/jobs?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
-	return decoded[[]jobView](records)
+	return decoded[[]client.JobRecord](records)
 }
 
 // runMarks stand for runs in a strip. A run that waits for its first attempt has none.
 var runMarks = map[string]string{"completed": "✓", "discarded": "✗", "retryable": "↻", "executing": "▸", "cancelled": "–"}
 
 // strip shows runs in a line, the oldest first: "✓✓✗✓, 1 of 4 failed".
-func strip(runs []jobView, to terminal) string {
+func strip(runs []client.JobRecord, to terminal) string {
 	var line strings.Builder
 	shown, failures := 0, 0
 	for i := range runs {
@@ -234,18 +202,19 @@ func strip(runs []jobView, to terminal) string {
 	return fmt.Sprintf("%s, %d of %d failed", line.String(), failures, shown)
 }
 
-func (d *scheduleDetails) print(out io.Writer, to terminal, runs []jobView) error {
+func printSchedule(out io.Writer, to terminal, d *client.ScheduleDetails, runs []client.JobRecord) error {
 	f, s := facts{to: to}, &d.Schedule
+	request := requestOf(s.Args)
 	f.add("schedule", s.ID)
 	f.add("name", orNothing(s.Name))
 	f.add("description", orNothing(s.Description))
-	f.painted("state", to.state(s.state()))
-	f.add("runs", s.frequency())
-	f.add("request", s.Args.String())
-	f.add("tags", strings.Join(s.Args.Tags, ", "))
-	f.add("created", to.moment(s.Inserted))
-	if s.Disabled != nil {
-		f.add("disabled", to.moment(*s.Disabled))
+	f.painted("state", to.state(scheduleState(s)))
+	f.add("runs", frequency(s.Frequency))
+	f.add("request", request.String())
+	f.add("tags", strings.Join(request.Tags, ", "))
+	f.add("created", to.moment(s.InsertedAt))
+	if s.DisabledAt != nil {
+		f.add("disabled", to.moment(*s.DisabledAt))
 	}
 	f.add("revision", strconv.FormatInt(d.Revision, 10))
 	if d.RunsLeft != nil {
@@ -259,16 +228,16 @@ func (d *scheduleDetails) print(out io.Writer, to terminal, runs []jobView) erro
 		f.add(name, to.moment(at))
 	}
 	if d.LastRun != nil {
-		f.painted("last run", "job "+d.LastRun.number()+", due "+to.moment(d.LastRun.Job.Scheduled)+", "+to.state(d.LastRun.Job.State))
+		f.painted("last run", "job "+jobNumber(d.LastRun)+", due "+to.moment(d.LastRun.Job.ScheduledAt)+", "+to.state(d.LastRun.Job.State))
 	}
 	if line := strip(runs, to); line != "" {
 		f.painted("last runs", line)
 	}
-	if d.Failures > 0 {
-		f.painted("failures", to.paint(red, fmt.Sprintf("%d in a row", d.Failures)))
+	if d.FailuresInARow > 0 {
+		f.painted("failures", to.paint(red, fmt.Sprintf("%d in a row", d.FailuresInARow)))
 	}
 	if d.Mute != nil {
-		f.add("muted", d.Mute.words(to))
+		f.add("muted", muteEnd(d.Mute, to))
 		f.add("note", orNothing(d.Mute.Note))
 	}
 	return f.print(out)
@@ -288,8 +257,8 @@ func (c *schedulesEdit) Run(env *environment) error {
 		return err
 	}
 	record, err := c.edited(env, schedulePath(c.ID), body, c.Revision)
-	return printOne(&c.displayFlags, env, record, err, (*scheduleView).id, func(s *scheduleView) error {
-		return c.say(env, "schedule %s is changed; frequency: %s", printable(s.ID), printable(s.frequency()))
+	return printOne(&c.displayFlags, env, record, err, scheduleRecordID, func(s *client.ScheduleRecord) error {
+		return c.say(env, "schedule %s is changed; frequency: %s", printable(s.ID), printable(frequency(s.Frequency)))
 	})
 }
 
@@ -330,8 +299,8 @@ func (c *serviceFlags) change(env *environment, ids []string, how string) error 
 			failures = errors.Join(failures, fmt.Errorf("schedule %s: %w", printable(id), err))
 			continue
 		}
-		err = printOne(&c.displayFlags, env, record, nil, (*scheduleView).id, func(s *scheduleView) error {
-			return c.say(env, "schedule %s is %s", printable(s.ID), s.state())
+		err = printOne(&c.displayFlags, env, record, nil, scheduleRecordID, func(s *client.ScheduleRecord) error {
+			return c.say(env, "schedule %s is %s", printable(s.ID), scheduleState(s))
 		})
 		failures = errors.Join(failures, err)
 	}

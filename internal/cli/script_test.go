@@ -212,7 +212,7 @@ func startService(t *testing.T, database string) (url, key string) {
 
 var changing = regexp.MustCompile(`(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})` +
 	`|(?P<secret>whsec_[0-9A-Za-z+/]{43}=)|(?P<invite>inv_[0-9A-Za-z]{43})|(?P<key>sk_[0-9A-Za-z]{43})|(?P<prefix>sk_[0-9A-Za-z]{6})` +
-	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)|(?P<duration>\d+\.\d s)\b|(?P<size>\d+ bytes)\b`)
+	`|(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{6})?Z)|(?P<duration>\d+\.\d s)\b|(?P<size>\d+ bytes)\b`)
 
 // steady gives what differs from run to run a name.
 func (s *script) steady(printed string) string {

@@ -6,19 +6,11 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
-// secretView is a secret as the API shows it, without its value.
-type secretView struct {
-	Name    string   `json:"name"`
-	Hosts   []string `json:"hosts"`
-	Kind    string   `json:"kind"`
-	HTTP    bool     `json:"http"`
-	Updated string   `json:"updated_at"`
-}
-
-func (s *secretView) id() string { return s.Name }
+func secretName(s *client.HeaderSecret) string { return s.Name }
 
 func secretPath(name string) string { return "/api/secrets/" + url.PathEscape(name) }
 
@@ -31,10 +23,10 @@ type secretsList struct {
 func (c *secretsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/secrets", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME"}, {title: "KIND"}, {title: "HOSTS", shrink: true}, {title: "UPDATED"}}
-	return printAll(&c.displayFlags, env, records, err, (*secretView).id, "there are no secrets; store one with punctual secrets set",
+	return printAll(&c.displayFlags, env, records, err, secretName, "there are no secrets; store one with punctual secrets set",
 		columns,
-		func(to terminal, s *secretView) []string {
-			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.Updated)}
+		func(to terminal, s *client.HeaderSecret) []string {
+			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.UpdatedAt)}
 		})
 }
 
@@ -75,7 +67,7 @@ func (c *secretsSet) Run(env *environment) error {
 		return err
 	}
 	record, err := c.record(env, http.MethodPut, secretPath(c.Name), rawjson.Object(members))
-	return printOne(&c.displayFlags, env, record, err, (*secretView).id, func(s *secretView) error {
+	return printOne(&c.displayFlags, env, record, err, secretName, func(s *client.HeaderSecret) error {
 		use := "headers use it as {{secret." + s.Name + "}}"
 		switch s.Kind {
 		case "certificate":
@@ -123,7 +115,7 @@ func (c *secretsSet) content(env *environment, members []rawjson.Member) ([]rawj
 }
 
 // known returns the secret, which must exist.
-func (c *secretsSet) known(env *environment) (*secretView, error) {
+func (c *secretsSet) known(env *environment) (*client.HeaderSecret, error) {
 	record, err := c.record(env, http.MethodGet, secretPath(c.Name), nil)
 	if exitStatus(err) == statusNotFound {
 		return nil, failed(statusUsage, "say with --host which host names may receive the secret")
@@ -131,7 +123,7 @@ func (c *secretsSet) known(env *environment) (*secretView, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := decoded[secretView](record)
+	s, err := decoded[client.HeaderSecret](record)
 	return &s, err
 }
 

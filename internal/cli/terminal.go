@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/term"
 	"golang.org/x/text/width"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
 // terminal is how output is shown. The zero value is a file or a pipe.
@@ -89,17 +91,20 @@ func (t terminal) paint(c colour, text string) string {
 func (t terminal) state(text string) string { return t.paint(stateColours[text], printable(text)) }
 
 // moment returns a time of the API for the reader: in the local zone at a
-// terminal, and otherwise RFC 3339 in UTC, without a fraction if the API gives none.
-// Text that is no time is kept.
-func (t terminal) moment(text string) string {
-	at, ok := readMoment(text)
-	switch {
-	case !ok:
-		return printable(text)
-	case t.zone == nil && !strings.Contains(text, "."):
+// terminal, and otherwise RFC 3339 in UTC, without a fraction if it is zero.
+func (t terminal) moment(at client.Time) string {
+	if t.zone == nil && at.Nanosecond() == 0 {
 		return at.UTC().Format(time.RFC3339)
 	}
-	return t.instant(at)
+	return t.instant(at.Time)
+}
+
+// momentOrDash returns a time that may be missing as moment does.
+func (t terminal) momentOrDash(at *client.Time) string {
+	if at == nil {
+		return "-"
+	}
+	return t.moment(*at)
 }
 
 // instant returns an exact time as moment does.
@@ -108,16 +113,6 @@ func (t terminal) instant(at time.Time) string {
 		return at.UTC().Format("2006-01-02T15:04:05.000000Z07:00")
 	}
 	return at.In(t.zone).Format("2006-01-02 15:04:05 MST")
-}
-
-// readMoment reads a time of the API. That of a record has no zone and is in UTC.
-func readMoment(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05"} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, true
-		}
-	}
-	return time.Time{}, false
 }
 
 // counted returns "1 job" or "3 jobs".

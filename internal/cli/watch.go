@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
 // waitFlags say whether a command waits for the end of the job that it starts.
@@ -53,12 +55,12 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 		switch status := exitStatus(err); {
 		case err == nil:
 			lost = nil
-			if !d.Job.pending() {
+			if d.Job.Job.Final() {
 				line.end()
 				return c.ended(env, d, show)
 			}
-			id = d.Job.number() // a key may name another job later
-			line.show(d.progress(c.terminal(env)))
+			id = jobNumber(&d.Job) // a key may name another job later
+			line.show(jobProgress(d, c.terminal(env)))
 		case env.ctx.Err() != nil:
 			return goesOn(id)
 		case status != statusUnreachable && status != statusTooMany || line.last == "":
@@ -70,7 +72,7 @@ func (c *serviceFlags) await(env *environment, id string, within time.Duration, 
 			line.show("no response for job " + id + "; trying again: " + sentence(err))
 			pause = longPause
 		}
-		if d != nil && d.ahead() > longestPause {
+		if d != nil && ahead(d) > longestPause {
 			pause = longestPause
 		}
 		select {
@@ -92,32 +94,28 @@ func goesOn(id string) error {
 }
 
 // ahead returns how far ahead the next attempt is.
-func (d *detailsView) ahead() time.Duration {
-	if d.NextAttempt == nil {
+func ahead(d *client.JobDetails) time.Duration {
+	if d.NextAttemptAt == nil {
 		return 0
 	}
-	at, ok := readMoment(*d.NextAttempt)
-	if !ok {
-		return 0
-	}
-	return time.Until(at)
+	return time.Until(d.NextAttemptAt.Time)
 }
 
 // ended prints a job that is final and returns an error unless it is completed.
-func (c *serviceFlags) ended(env *environment, d *detailsView, show bool) error {
-	text := d.progress(c.terminal(env))
+func (c *serviceFlags) ended(env *environment, d *client.JobDetails, show bool) error {
+	text := jobProgress(d, c.terminal(env))
 	var err error
 	switch {
 	case c.JSON:
 		var record []byte
-		record, err = c.record(env, http.MethodGet, jobPath(d.Job.number()), nil)
+		record, err = c.record(env, http.MethodGet, jobPath(jobNumber(&d.Job)), nil)
 		err = c.print(env, record, err)
 	case show && c.Quiet:
-		err = printIDs(env, []jobView{d.Job}, (*jobView).number)
-	case show && d.Job.Job.State == "completed":
+		err = printIDs(env, []client.JobRecord{d.Job}, jobNumber)
+	case show && d.Job.Job.State == client.Completed:
 		err = c.say(env, "%s", text)
 	}
-	if err == nil && d.Job.Job.State != "completed" {
+	if err == nil && d.Job.Job.State != client.Completed {
 		err = failed(statusFailed, "%s", text)
 	}
 	return err

@@ -20,7 +20,7 @@ func TestAwait_GoesOnWhenTheServiceIsAway(t *testing.T) {
 	t.Parallel()
 	responses := []string{
 		detailsOf("available", `,"next_attempt_at":"2026-11-22T09:00:00.000000Z","waiting_for":["stripe\u001b"]`), "",
-		detailsOf("executing", `,"completion":{"awaiting":true,"progress":40}`),
+		detailsOf("executing", `,"completion":{"awaiting":true,"progress":{"progress":40,"message":null,"reported_at":"2026-11-22T09:00:01.000000Z"}}`),
 		detailsOf("completed", ""),
 	}
 	calls := 0
@@ -33,7 +33,7 @@ func TestAwait_GoesOnWhenTheServiceIsAway(t *testing.T) {
 	}))
 	defer server.Close()
 	said := wantPlayed(t, "", 0, "jobs", "watch", "key:a", "--url", server.URL, "--api-key", "sk_a")
-	want := "job 7 is available, due 2026-11-22T09:00:00.000000Z, waiting for stripe\\x1b\n" +
+	want := "job 7 is available, due 2026-11-22T09:00:00Z, waiting for stripe\\x1b\n" +
 		"no response for job 7; trying again: the service responded 503 Service Unavailable\n" +
 		"job 7 is executing, and its target reports later: 40 %\n" +
 		"job 7 is completed\n"

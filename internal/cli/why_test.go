@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/why"
 )
 
@@ -21,7 +22,7 @@ func TestStrip_ShowsRunsOldestFirst(t *testing.T) {
 		`[{"job":{"state":"available"}}]`: "",
 		`[{"job":{"state":"available"}},{"job":{"state":"discarded"}},{"job":{"state":"cancelled"}},{"job":{"state":"completed"}}]`: "✓–✗, 1 of 3 failed",
 	} {
-		var runs []jobView
+		var runs []client.JobRecord
 		if err := json.Unmarshal([]byte(records), &runs); err != nil {
 			t.Fatal(err)
 		}

@@ -48,6 +48,21 @@ func awaitsCompletion(c *harness.Client, job harness.JSON) bool {
 	return slices.ContainsFunc(logsOf(c, job), func(log harness.JSON) bool { return log.Get("payload.awaiting").Raw() == "true" })
 }
 
+func TestCompletion_TheCommandLineShowsProgress(t *testing.T) {
+	t.Parallel()
+	owner, anyone := completions(t)
+	job, _, path := accepting(t, owner.Client, `"completion":{"within":[1,"hour"]}`)
+	anyone.Post(path, `{"progress":40.5,"message":"half way"}`).Want(200)
+	id := job.Get("job_id").Raw()
+	wantSaid(t, jobs(t, owner, "show", id), 0, "executing")
+	watching := spawn(t, clientOf(owner), "jobs", "watch", id)
+	watching.await("is executing, and its target reports later: 40.5 %")
+	anyone.Post(path, `{"result":null}`).Want(200)
+	if status := watching.end(); status != 0 || !strings.Contains(watching.said(), "is completed") {
+		t.Errorf("ended with status %d and said %s", status, watching.said())
+	}
+}
+
 func TestCompletion_AResultCompletesTheJob(t *testing.T) {
 	t.Parallel()
 	owner, anyone := completions(t)
