@@ -28,6 +28,8 @@ type Store struct {
 	hosts   *hosts
 	// writeWithin is the timeout of a write.
 	writeWithin time.Duration
+	// answerWithin is the timeout of a probe of a server that is up.
+	answerWithin time.Duration
 	// replicated says that commits wait for a standby.
 	replicated atomic.Bool
 	probe      store.Probe
@@ -61,6 +63,9 @@ type Options struct {
 	Waiting func(cause error)
 	// WriteWithin is the timeout of a write; 0 is 5 s. The tests of a slow program set it.
 	WriteWithin time.Duration
+	// AnswerWithin is how long a server may take to answer a probe before another one, of
+	// half that time, decides that it is down; 0 is 1 s. Tests on a slow machine set it.
+	AnswerWithin time.Duration
 }
 
 // Open connects to the database at a URL and migrates its tables.
@@ -91,8 +96,10 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 	background, stop := context.WithCancel(context.Background())
 	s := &Store{
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts,
-		owners:      owners{ids: map[int64]uuid.UUID{}},
-		writeWithin: cmp.Or(options.WriteWithin, writeWithin), leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
+		owners:       owners{ids: map[int64]uuid.UUID{}},
+		writeWithin:  cmp.Or(options.WriteWithin, writeWithin),
+		answerWithin: cmp.Or(options.AnswerWithin, answerWithin),
+		leases:       map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
 		expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	s.Records = records.New(recordsEngine{s})

@@ -30,7 +30,7 @@ func migrated(t testing.TB) string {
 
 func open(t testing.TB, url string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), url, postgres.Options{WriteWithin: pace.Guard(0)})
+	s, err := postgres.Open(t.Context(), url, postgres.Options{WriteWithin: pace.Guard(0), AnswerWithin: pace.Limit(time.Second)})
 	if err != nil {
 		t.Fatal(err)
 	}

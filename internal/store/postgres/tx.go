@@ -99,6 +99,9 @@ func (t *tx) send(queries []query, commit bool) error {
 	if closed := results.Close(); err == nil && !t.ended {
 		err = closed
 	}
+	if err == nil || code(err) != "" {
+		t.store.contact.responded()
+	}
 	if err == nil {
 		return t.refused
 	}

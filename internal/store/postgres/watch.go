@@ -3,7 +3,9 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -13,21 +15,20 @@ import (
 
 const (
 	// watchPause is the pause between two probes of the server, answerWithin the
-	// timeout of a probe, and secondTry the timeout of its retry.
+	// usual timeout of a probe. Its retry has half of that.
 	watchPause   = 250 * time.Millisecond
 	answerWithin = time.Second
-	secondTry    = 500 * time.Millisecond
-	// backWithin is the timeout of a probe of a server that was down, over a new
-	// connection. A server that is slow because it is overloaded must not stay down.
-	backWithin = connectTimeout + answerWithin
+	// patienceStep is the step in which the time for a response is measured.
+	patienceStep = 50 * time.Millisecond
 )
 
 var (
 	errDown    = errors.New("the database does not respond")
 	errStandby = errors.New("the database has become a standby")
 	// errReplaced is of a server that has not noticed that another one was promoted.
-	errReplaced = errors.New("another server has become the primary")
-	errClosed   = errors.New("its connections were closed")
+	errReplaced   = errors.New("another server has become the primary")
+	errClosed     = errors.New("its connections were closed")
+	errUnanswered = fmt.Errorf("no response in time: %w", context.DeadlineExceeded)
 )
 
 // contact records whether the server responds.
@@ -38,6 +39,7 @@ type contact struct {
 	cause error     // why it is down
 	lost  context.Context
 	lose  context.CancelCauseFunc
+	heard atomic.Int64 // when a call had its last response, by awake
 }
 
 func newContact() *contact {
@@ -99,6 +101,33 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	return ctx, func() { stop(); cancel(); lose(nil) }, nil
 }
 
+// responded records that the server has responded to a call.
+func (c *contact) responded() { c.heard.Store(int64(awake())) }
+
+// respondedSince reports whether the server has responded to a call since a time of awake.
+func (c *contact) respondedSince(since time.Duration) bool {
+	return time.Duration(c.heard.Load()) > since
+}
+
+// patient returns a context that ends with errUnanswered when a server has had within to
+// respond. Time is measured in steps, and a step that takes longer counts as one: this
+// process did not run meanwhile, and nor may a server on the same machine. After is
+// time.After.
+func patient(ctx context.Context, within time.Duration, after func(time.Duration) <-chan time.Time) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for left := within; left > 0; left -= patienceStep {
+			select {
+			case <-ctx.Done():
+				return
+			case <-after(min(left, patienceStep)):
+			}
+		}
+		cancel(errUnanswered)
+	}()
+	return ctx, func() { cancel(context.Canceled) }
+}
+
 // watch probes the server until ctx ends, and at once when this process has registered
 // a node: it may find that the one before it is gone.
 func (s *Store) watch(ctx context.Context) {
@@ -117,15 +146,18 @@ func (s *Store) watch(ctx context.Context) {
 	}
 }
 
-// look reads the server's time, with one retry, and records whether it responds.
-// While it does not, or does not commit, look first finds out which host is the
+// look reads the server's time, with one retry, and records whether it responds. A
+// server that responds to other calls during the retry is overloaded, not down. While
+// it does not respond, or does not commit, look first finds out which host is the
 // primary.
 func (s *Store) look(ctx context.Context) {
-	within := answerWithin
+	within := s.answerWithin
 	if down := s.contact.down(); down || s.hosts.doubted() {
-		connecting := answerWithin
+		connecting := within
 		if down {
-			connecting, within = s.control.Config().ConnConfig.ConnectTimeout, backWithin
+			// The probe goes over a new connection. A server that is slow because it is
+			// overloaded must not stay down.
+			connecting, within = s.control.Config().ConnConfig.ConnectTimeout, connectTimeout+within
 		}
 		found, moved := s.findPrimary(ctx, connecting)
 		if !found && down {
@@ -136,9 +168,10 @@ func (s *Store) look(ctx context.Context) {
 		}
 	}
 	free, err := s.ask(ctx, within)
+	retried := awake()
 	if err != nil && ctx.Err() == nil {
 		s.control.Reset() // the other idle connections are probably broken too
-		free, err = s.ask(ctx, secondTry)
+		free, err = s.ask(ctx, s.answerWithin/2)
 	}
 	if ended := s.judge(free); len(ended) > 0 {
 		_ = s.expireVacant(ctx, ended) // they are still vacant at the next probe
@@ -147,6 +180,7 @@ func (s *Store) look(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err == nil:
 		s.contact.found()
+	case errors.Is(err, errUnanswered) && !s.contact.down() && s.contact.respondedSince(retried):
 	case s.contact.gone(err):
 		s.eachPool((*pgxpool.Pool).Reset)
 	}
@@ -163,8 +197,13 @@ func (s *Store) findPrimary(ctx context.Context, within time.Duration) (found, m
 // locks are free. A server that accepts no writes counts as down.
 func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, err error) {
 	node := s.current()
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := patient(ctx, within, time.After)
 	defer cancel()
+	defer func() {
+		if err != nil && context.Cause(ctx) == errUnanswered {
+			err = errUnanswered // err says only that the call was cancelled
+		}
+	}()
 	conn, err := s.control.Acquire(ctx)
 	if err != nil {
 		return nil, err
