@@ -185,6 +185,7 @@ type vitals struct {
 	completed float64 // jobs
 	relayed   float64 // rows of an outbox that became jobs
 	active    bool    // whether it is the active relay
+	stored    buckets // how long rows of an outbox took until they were stored
 }
 
 func (a *api) vitals(ctx context.Context) (vitals, error) {
@@ -201,6 +202,9 @@ func readVitals(text []byte) (v vitals) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.ParseFloat(value, 64)
 		if !ok || err != nil {
+			continue
+		}
+		if v.stored.read(name, n) {
 			continue
 		}
 		switch name {

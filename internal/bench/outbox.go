@@ -41,7 +41,8 @@ func outbox(ctx context.Context, t *trial) (err error) {
 	return t.outboxCatchUp(ctx, a)
 }
 
-// outboxSteady measures from each COMMIT to the job's request.
+// outboxSteady measures from each row to its stored job, and from each COMMIT to the job's
+// request.
 func (t *trial) outboxSteady(ctx context.Context, a *application) (err error) {
 	relay, err := t.startRelay(ctx, a)
 	if err != nil {
@@ -73,7 +74,11 @@ func (t *trial) outboxSteady(ctx context.Context, a *application) (err error) {
 	o := t.check("steady rows of an outbox", expected)
 	t.cpu(Figure{Name: "relay_cpu", Label: "relay's CPU a row"}, relayedAfter.cpu-relayed.cpu, n)
 	t.cpu(Figure{Name: "cpu", Label: "service's CPU a job", Against: "steady/cpu"}, serviceAfter.cpu-service.cpu, n)
-	t.lateFigures(late{label: "COMMIT to request", p99: "20 ms", shown: showAll}, t.latency("outbox", o.late))
+	stored := relayedAfter.stored.since(relayed.stored)
+	t.figure(Figure{Name: "stored_p50", Label: "insert to stored, p50", Unit: "ms", Value: 1000 * stored.at(.5)})
+	t.figure(Figure{Name: "stored_p90", Label: "insert to stored, p90", Unit: "ms", Value: 1000 * stored.at(.9)})
+	t.figure(Figure{Name: "stored_p99", Label: "insert to stored, p99", Unit: "ms", Value: 1000 * stored.at(.99), Mark: "20 ms"})
+	t.lateFigures(late{label: "COMMIT to request", shown: showAll}, t.latency("outbox", o.late))
 	return nil
 }
 

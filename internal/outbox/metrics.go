@@ -34,7 +34,7 @@ func newMetrics() Metrics {
 			Help: "Calls after which rows had to wait, by cause."}, []string{"cause"}),
 		latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "punctual_outbox_latency_seconds", Help: "Time from the insert of a row until the service has stored its job.",
-			Buckets: []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
+			Buckets: []float64{.001, .002, .003, .004, .006, .008, .01, .0125, .015, .02, .03, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 3600},
 		}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "punctual_outbox_rows",
 			Help: "Rows that wait, up to 100,000; counted periodically by the active relay."}),

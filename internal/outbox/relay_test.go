@@ -237,6 +237,30 @@ func TestRelay_SetsAsideWhatIsRefused(t *testing.T) {
 	})
 }
 
+// TestRelay_SetsAsideABatch: all rows of a batch are refused.
+func TestRelay_SetsAsideABatch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		s := newRecorder(t)
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const rows = 3 * minRows * 8
+		for range rows {
+			insert(t, tx, `{"n":"poison"}`)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		relaying(t, url, s)
+		eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
+		if n := count(t, db, `SELECT count(*) FROM punctual_outbox_failed`); n != rows {
+			t.Errorf("%d rows failed, want %d", n, rows)
+		}
+	})
+}
+
 // TestSchema_RefusesWhatIsNoJob: the application is told at once.
 func TestSchema_RefusesWhatIsNoJob(t *testing.T) {
 	t.Parallel()

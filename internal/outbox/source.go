@@ -82,9 +82,13 @@ type dialect struct {
 	// limit returns the statement with which a transaction begins: it has the database
 	// end the transaction if its client is silent for that long. "" is none.
 	limit func(time.Duration) string
-	bind  func(query string) string
-	json  string // the cast of a text to the type of job
-	take  func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
+	// lock has a transaction that began wait until it is the only one that writes; nil
+	// where others may write beside it.
+	lock func(ctx context.Context, tx *sql.Tx) error
+	bind func(query string) string
+	json string // the cast of a text to the type of job
+	// take takes rows; nil on PostgreSQL, which has a turn of its own.
+	take func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
 	// again reports whether a transaction that failed can be tried again at once.
 	again func(error) bool
 }
@@ -151,6 +155,12 @@ func (s *source) begin(ctx context.Context) (*sql.Tx, error) {
 			return nil, fmt.Errorf("limiting a transaction of the outbox: %w", err)
 		}
 	}
+	if s.lock != nil {
+		if err := s.lock(ctx, tx); err != nil {
+			_ = tx.Rollback() // the first error counts
+			return nil, fmt.Errorf("waiting for the other writers of the outbox: %w", err)
+		}
+	}
 	return tx, nil
 }
 
@@ -212,6 +222,9 @@ func (s *source) notes(ctx context.Context) (notes []note, now time.Time, err er
 
 // turn settles a batch and takes the next one, in one transaction.
 func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
+	if s.dialect == &postgres {
+		return s.turnPostgres(ctx, t)
+	}
 	before := s.position
 	err = s.within(ctx, func(tx *sql.Tx) error {
 		s.position = before
@@ -227,12 +240,8 @@ func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
 		if len(taken) == 0 {
 			return nil
 		}
-		ids := make([]string, len(taken))
-		for i := range taken {
-			ids[i] = taken[i].id
-		}
-		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, `+s.now+`, ?)`, t.note,
-			strings.Join(ids, " "))
+		note := s.noting(t.note, taken)
+		_, err := s.exec(ctx, tx, note.query, note.args...)
 		return err
 	})
 	if err != nil {
@@ -242,33 +251,49 @@ func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
 	return taken, nil
 }
 
+// statement is a statement with question marks for its arguments.
+type statement struct {
+	query string
+	args  []any
+}
+
 func (s *source) settle(ctx context.Context, tx *sql.Tx, t *turn) error {
-	if len(t.answered) > 0 {
-		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox WHERE seq IN (`+numbers(t.answered)+`)`); err != nil {
+	for _, each := range s.settling(t) {
+		if _, err := s.exec(ctx, tx, each.query, each.args...); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// settling returns the statements that settle a batch.
+func (s *source) settling(t *turn) (all []statement) {
+	if len(t.answered) > 0 {
+		all = append(all, statement{query: `DELETE FROM punctual_outbox WHERE seq IN (` + numbers(t.answered) + `)`})
 	}
 	for i := range t.failed {
 		f := &t.failed[i]
 		// The row moves whole, and only if nobody has moved it before.
 		// If one with its id has failed before, this one is a copy of it.
-		_, err := s.exec(ctx, tx, `INSERT INTO punctual_outbox_failed (id, job, ordering_key, problem)
-			SELECT o.id, o.job, o.ordering_key, CAST(? AS `+s.json+
+		all = append(all, statement{`INSERT INTO punctual_outbox_failed (id, job, ordering_key, problem)
+			SELECT o.id, o.job, o.ordering_key, CAST(? AS ` + s.json +
 			`) FROM punctual_outbox o WHERE o.seq = ? AND NOT EXISTS (SELECT 1 FROM punctual_outbox_failed f WHERE f.id = o.id)`,
-			f.problem, f.seq)
-		if err != nil {
-			return err
-		}
-		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox WHERE seq = ?`, f.seq); err != nil {
-			return err
-		}
+			[]any{f.problem, f.seq}},
+			statement{`DELETE FROM punctual_outbox WHERE seq = ?`, []any{f.seq}})
 	}
 	for _, id := range t.ended {
-		if _, err := s.exec(ctx, tx, `DELETE FROM punctual_outbox_relay WHERE id = ? AND sent_at IS NOT NULL`, id); err != nil {
-			return err
-		}
+		all = append(all, statement{`DELETE FROM punctual_outbox_relay WHERE id = ? AND sent_at IS NOT NULL`, []any{id}})
 	}
-	return nil
+	return all
+}
+
+// noting returns the statement that notes that rows are sent.
+func (s *source) noting(id string, rows []row) statement {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].id
+	}
+	return statement{`INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, ` + s.now + `, ?)`, []any{id, strings.Join(ids, " ")}}
 }
 
 // numbers returns the numbers of rows, for IN.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -13,16 +14,45 @@ import (
 var sqliteDialect = dialect{
 	name: "sqlite", now: `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`, json: "TEXT",
 	columns: `id, job, CAST((julianday(created_at) - 2440587.5) * 86400000000 AS INTEGER) AS created, length(CAST(job AS BLOB)) AS size`,
-	bind:    func(query string) string { return query },
+	bind:    func(query string) string { return query }, lock: lockSQLite,
 	// One transaction writes at a time, so numbers are in the order of the commits.
 	take: func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error) {
 		rows, _, err := s.selectRows(ctx, tx, want, maxBytes, "seq", `seq > 0`)
 		return rows, err
 	},
-	again: func(err error) bool {
-		var failed *sqlite.Error
-		return errors.As(err, &failed) && failed.Code()&0xff == 5 // SQLITE_BUSY
-	},
+	again: busy,
+}
+
+const (
+	// lockEvery is how often the relay tries to become the writer, and lockWithin for how
+	// long. SQLite's own waiting tries ever less often, up to each 100 ms: beside writers
+	// that follow one another closely, it would find the lock free after seconds.
+	lockEvery  = time.Millisecond
+	lockWithin = 5 * time.Second
+)
+
+func busy(err error) bool {
+	var failed *sqlite.Error
+	return errors.As(err, &failed) && failed.Code()&0xff == 5 // SQLITE_BUSY
+}
+
+// lockSQLite makes a transaction that has read nothing the one that writes.
+func lockSQLite(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		return err
+	}
+	for end := time.Now().Add(lockWithin); ; sleep(ctx, lockEvery) {
+		_, err := tx.ExecContext(ctx, `UPDATE punctual_outbox_relay SET id = id WHERE false`)
+		if busy(err) && time.Now().Before(end) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// The commit may have to wait for readers.
+		_, err = tx.ExecContext(ctx, `PRAGMA busy_timeout = 5000`)
+		return err
+	}
 }
 
 func openSQLite(address string) (*source, error) {
@@ -31,8 +61,8 @@ func openSQLite(address string) (*source, error) {
 		return nil, errors.New("the URL of the outbox names no file; give one as in sqlite:app.db")
 	}
 	// A relay never creates a database: the application has it. Transactions wait for
-	// other writers when they begin.
-	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)"}}
+	// other writers in lockSQLite.
+	query := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(5000)"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}).String())
 	if err != nil {
 		return nil, errors.New("the URL of the outbox can't be used: " + err.Error())

@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -22,6 +25,7 @@ func TestTake_ReadsWhatABatchHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
+	s.db.SetMaxIdleConns(0) // a new connection has read nothing
 	schema, err := Schema("postgres")
 	if err != nil {
 		t.Fatal(err)
@@ -76,16 +80,20 @@ func execute(t *testing.T, db *sql.DB, statements ...string) {
 // take takes a batch, and returns how many pages of the table and its indexes were read.
 func take(t *testing.T, s *source, want int) (pages int, taken []row) {
 	t.Helper()
-	err := s.within(t.Context(), func(tx *sql.Tx) (err error) {
-		before, err := pagesRead(t.Context(), tx)
-		if err != nil {
+	conn, err := s.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	err = conn.Raw(func(driver any) (err error) {
+		c := driver.(*stdlib.Conn).Conn()
+		if taken, err = s.settleAndTake(t.Context(), c, &turn{want: want}); err != nil {
 			return err
 		}
-		if taken, err = s.take(t.Context(), tx, s, want); err != nil {
+		if pages, err = pagesRead(t.Context(), c); err != nil {
 			return err
 		}
-		pages, err = pagesRead(t.Context(), tx)
-		pages -= before
+		_, err = c.Exec(t.Context(), `COMMIT`)
 		return err
 	})
 	if err != nil {
@@ -94,9 +102,9 @@ func take(t *testing.T, s *source, want int) (pages int, taken []row) {
 	return pages, taken
 }
 
-// pagesRead returns how many pages this connection has read lately.
-func pagesRead(ctx context.Context, tx *sql.Tx) (pages int, err error) {
-	err = tx.QueryRowContext(ctx, `SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid)) FROM pg_class c
+// pagesRead returns how many pages a new connection has read.
+func pagesRead(ctx context.Context, c *pgx.Conn) (pages int, err error) {
+	err = c.QueryRow(ctx, `SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid)) FROM pg_class c
 		WHERE c.oid = 'punctual_outbox'::regclass OR c.oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'punctual_outbox'::regclass)`).Scan(&pages)
 	return pages, err
 }

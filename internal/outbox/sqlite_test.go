@@ -1,0 +1,46 @@
+package outbox
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+)
+
+// TestLockSQLite_WaitsForWriters: a turn begins while the application writes, and sees
+// what was committed meanwhile.
+func TestLockSQLite_WaitsForWriters(t *testing.T) {
+	t.Parallel()
+	url, db := databases["sqlite"](t)
+	defer func() { _ = db.Close() }()
+	execute(t, db, sqliteSchema)
+	s, err := open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.db.Close() }()
+	writer, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	insert(t, writer, `{"n":1}`)
+	committed := make(chan error, 1)
+	// The lock is tried once more after the commit, however long that takes.
+	lock := sqliteDialect.lock
+	own := *s.dialect
+	s.dialect = &own
+	own.lock = func(ctx context.Context, tx *sql.Tx) error {
+		go func() { committed <- writer.Commit() }()
+		return lock(ctx, tx)
+	}
+	rows, err := s.turn(t.Context(), &turn{note: "n", want: 10})
+	if err != nil || len(rows) != 1 {
+		t.Errorf("the turn took %d rows, %v", len(rows), err)
+	}
+	if err := <-committed; err != nil {
+		t.Error(err)
+	}
+	var timeout int
+	if err := s.db.QueryRow(`PRAGMA busy_timeout`).Scan(&timeout); err != nil || timeout != 5000 {
+		t.Errorf("what comes next waits %d ms for others, %v", timeout, err)
+	}
+}
