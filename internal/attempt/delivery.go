@@ -36,6 +36,9 @@ func (a *deliveryAttempt) Claim() store.Claim {
 // TooLate implements dispatch.Attempt. Deliveries don't expire.
 func (a *deliveryAttempt) TooLate(time.Time) bool { return false }
 
+// Restart implements dispatch.Attempt. No schedule depends on when a delivery starts.
+func (a *deliveryAttempt) Restart(time.Time) {}
+
 // Size implements dispatch.Attempt.
 func (a *deliveryAttempt) Size() int64 { return int64(a.item.Delivery.Size()) }
 

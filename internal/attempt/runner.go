@@ -286,7 +286,13 @@ type jobAttempt struct {
 	run      *workflow.Run // that the route is told of
 	first    bool          // the message starts it
 	asked    time.Time     // when the run was read last; zero for other jobs
+	// restarted is when it started after a standstill of the process; nil for none.
+	restarted atomic.Pointer[time.Time]
 }
+
+// Restart implements dispatch.Attempt. A run stands for the points of its schedule up to
+// its start, so none of them has a run of its own.
+func (a *jobAttempt) Restart(at time.Time) { a.restarted.Store(&at) }
 
 // Fire implements dispatch.Attempt.
 func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64)) {
@@ -348,6 +354,9 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 
 // span returns the time of an attempt that ends now: always after it began.
 func (a *jobAttempt) span(began time.Time) lifecycle.Span {
+	if at := a.restarted.Load(); at != nil {
+		began = schedule.Later(began, *at)
+	}
 	ended := schedule.Later(a.runner.Queue.Now(), began.Add(time.Microsecond))
 	return lifecycle.Span{Began: began, Ended: ended, Random: a.runner.Random()}
 }

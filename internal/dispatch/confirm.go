@@ -53,21 +53,27 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 // what becomes of the run. Nor is an attempt sent that has expired in the standstill: it is
 // due again, and found to have expired. One that waits for its target has started in time.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
+	entered, stoodStill := d.Queue.Now(), !d.items.proven(e)
 	if d.delayed(e) {
 		// Without an answer it is sent: a store that is away takes no changes.
 		limited, cancel := context.WithTimeout(ctx, delayedLimit)
 		d.questions.ask(limited, d, e)
 		cancel()
 	}
-	stoodStill := false
 	for !d.items.proven(e) { // a busy machine stands still again while the store answers
 		stoodStill = true
 		if !d.questions.ask(ctx, d, e) {
 			return false
 		}
 	}
-	if stoodStill && !e.sent.Load() && e.attempt.TooLate(d.Queue.Now()) {
-		return false
+	now := d.Queue.Now()
+	if (stoodStill || now.Sub(entered) > slotWait) && !e.sent.Load() {
+		if e.attempt.TooLate(now) {
+			return false
+		}
+		if now.Sub(e.start) > slotWait {
+			e.attempt.Restart(now)
+		}
 	}
 	// What comes before its first request, such as a read of the store, may have taken so
 	// long that another node makes the attempt.

@@ -25,6 +25,9 @@ type Attempt interface {
 	Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64))
 	// TooLate reports whether the attempt may not start any more at a time.
 	TooLate(at time.Time) bool
+	// Restart tells the attempt that it starts at a later time than it was fired with: the
+	// process stood still before its first request. It is called before leave returns.
+	Restart(at time.Time)
 	// Size returns about how many bytes the attempt holds, not counting what
 	// Claim returns.
 	Size() int64

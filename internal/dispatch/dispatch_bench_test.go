@@ -57,6 +57,8 @@ func (a firedAttempt) Size() int64        { return 1000 }
 
 func (a firedAttempt) TooLate(time.Time) bool { return false }
 
+func (a firedAttempt) Restart(time.Time) {}
+
 func (a firedAttempt) Fire(_ context.Context, _ int64, _ time.Time, _ func() bool, requestDone func(int64)) {
 	requestDone(0)
 	a.done()

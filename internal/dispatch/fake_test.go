@@ -305,10 +305,11 @@ type bench struct {
 	withheld []error
 	most     int
 	// work is what an attempt does; by default nothing.
-	work  func(ctx context.Context, ref store.QueueKey)
-	dial  time.Duration // how long it takes until the request could be sent
-	lasts time.Duration // how long after its due time an attempt may start; 0 for no bound
-	stop  func()
+	work      func(ctx context.Context, ref store.QueueKey)
+	dial      time.Duration // how long it takes until the request could be sent
+	restarted []time.Time
+	lasts     time.Duration // how long after its due time an attempt may start; 0 for no bound
+	stop      func()
 }
 
 type fakeAttempt struct {
@@ -359,6 +360,13 @@ func (a *fakeAttempt) Fire(ctx context.Context, node int64, _ time.Time, leave f
 }
 
 func (a *fakeAttempt) Size() int64 { return 0 }
+
+func (a *fakeAttempt) Restart(at time.Time) {
+	b := a.bench
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.restarted = append(b.restarted, at)
+}
 
 func (a *fakeAttempt) TooLate(at time.Time) bool {
 	b := a.bench

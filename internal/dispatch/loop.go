@@ -183,8 +183,8 @@ func (d *Dispatcher) sent(e *entry) {
 	}
 }
 
-// slotWait is the delay from which on an attempt's start is recorded as later
-// than its claim announced. Below it the announced time stays, which logs and
+// slotWait is the delay, for want of a slot or in a standstill, from which on an attempt's
+// start is recorded as later than its claim announced. Below it the announced time stays, which logs and
 // webhooks already show.
 const slotWait = time.Second
 

@@ -196,6 +196,37 @@ func TestStandstill_ExpiredAttemptsAreNotSent(t *testing.T) {
 	}
 }
 
+// An attempt that a standstill keeps from starting for long is told of its later start, on
+// which the points that its run stands for depend. Waiting for its target is no such delay.
+func TestStandstill_LateAttemptsStartAgain(t *testing.T) {
+	for name, x := range map[string]struct {
+		still, dial time.Duration
+		restarts    int
+	}{
+		"for long":            {still: slotWait + time.Second, dial: 300 * time.Millisecond, restarts: 1},
+		"shortly":             {still: slotWait / 2, dial: 300 * time.Millisecond},
+		"while it waits only": {dial: 2 * slotWait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := start(t, 10, nil)
+				b.dials(x.dial)
+				b.queue.add(ref(1, 1, 1, b.queue.Now()))
+				sleep(t.Context(), 50*time.Millisecond)
+				if x.still > 0 {
+					b.queue.standStill(x.still)
+				}
+				sleep(t.Context(), 5*time.Second)
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if len(b.fired) != 1 || len(b.restarted) != x.restarts || x.restarts > 0 && b.restarted[0] != b.fired[0].at {
+					t.Errorf("fired %+v, started again at %v, want %d times", b.fired, b.restarted, x.restarts)
+				}
+			})
+		})
+	}
+}
+
 // A request that can't be confirmed is not sent.
 func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

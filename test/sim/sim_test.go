@@ -95,11 +95,13 @@ func TestSimulation_KeepsAllPromises(t *testing.T) {
 // TestSimulation_KeepsWhatItHasFound runs seeds that have shown defects of the service or of
 // the checks, with workflow runs.
 func TestSimulation_KeepsWhatItHasFound(t *testing.T) {
-	t.Setenv("PUNCTUAL_SIM_WORKFLOWS", "1")
-	for _, seed := range []uint64{149, 5097, 5191, 5482} {
-		p := newPlan(seed)
-		if r := simulate(t, p); r.broken != nil {
-			report(t, p, r)
+	for workflows, seeds := range map[string][]uint64{"1": {149, 5097, 5191, 5482}, "": {11281051}} {
+		t.Setenv("PUNCTUAL_SIM_WORKFLOWS", workflows)
+		for _, seed := range seeds {
+			p := newPlan(seed)
+			if r := simulate(t, p); r.broken != nil {
+				report(t, p, r)
+			}
 		}
 	}
 }
