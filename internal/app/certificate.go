@@ -23,6 +23,8 @@ type certificate struct {
 	loaded *tls.Certificate
 	of     [2]os.FileInfo // the files as they were read
 	looked time.Time
+	// reading: a handshake reads the files, and may change of.
+	reading bool
 }
 
 // loadCertificate reads a certificate.
@@ -50,18 +52,34 @@ func (c *certificate) stat() (of [2]os.FileInfo, err error) {
 }
 
 // get is a tls.Config's GetCertificate. While files can't be read, or don't fit each other
-// since only one has been replaced yet, the last certificate is used.
+// since only one has been replaced yet, the last certificate is used. One handshake reads
+// them; the others need not wait for a slow disk.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	if now.Sub(c.looked) < certificateEvery {
-		return c.loaded, nil
+	loaded, now := c.loaded, c.now()
+	reads := !c.reading && now.Sub(c.looked) >= certificateEvery
+	if reads {
+		c.reading, c.looked = true, now
 	}
-	c.looked = now
+	c.mu.Unlock()
+	if !reads {
+		return loaded, nil
+	}
+	found, of := c.read() // only one at a time changes c.of
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reading = false
+	if found != nil {
+		c.loaded, c.of = found, of
+	}
+	return c.loaded, nil
+}
+
+// read returns the certificate in the files; nil if there is no new one that can be used.
+func (c *certificate) read() (*tls.Certificate, [2]os.FileInfo) {
 	of, err := c.stat()
 	if err == nil && same(of[0], c.of[0]) && same(of[1], c.of[1]) {
-		return c.loaded, nil
+		return nil, of
 	}
 	var pair tls.Certificate
 	if err == nil {
@@ -69,11 +87,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	if err != nil {
 		c.log.Warn("the new certificate can't be used; the last one is served until its files are mended", "file", c.cert, "error", err)
-		return c.loaded, nil
+		return nil, of
 	}
-	c.loaded, c.of = &pair, of
 	c.log.Info("a new certificate is served", "file", c.cert, "expires", pair.Leaf.NotAfter.UTC())
-	return c.loaded, nil
+	return &pair, of
 }
 
 // same reports whether a file has not been changed or replaced.
