@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/naturaltime"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // readDueTime reads another due time for a job. problem completes "When …".
@@ -85,8 +86,15 @@ func (s *Server) readRescheduled(c *call, d *view.Job) error {
 	case err != nil:
 		return err
 	}
-	if grid, _ := one.Grid(); grid != nil && to.After(j.ScheduledAt) {
+	grid, spec := one.Grid()
+	if grid != nil && to.After(j.ScheduledAt) {
 		d.Reschedule.Passed = int(min(grid.Count(j.ScheduledAt, to), view.MostPassed))
+	}
+	if grid != nil && spec.CatchUp == job.CatchUpNone {
+		next, expires := grid.Next(time.Time{}, schedule.Later(d.Reschedule.To, now)), d.Reschedule.Expires
+		if !next.IsZero() && (expires.IsZero() || next.Before(expires)) {
+			d.Reschedule.Expires = next
+		}
 	}
 	return nil
 }

@@ -19,10 +19,15 @@ func TestReschedule_ShowsWhatADueTimeChanges(t *testing.T) {
 	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600}`)
 	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600,"ends_at":"`+
 		w.clock().Add(150*time.Minute).UTC().Format(time.RFC3339)+`"}`)
+	w.create(ann, `{"url":"https://example.com","schedule_in":3600,"repeat_every":3600,"catch_up":"none"}`)
 	preview := func(job, when string) *result {
 		return b.post("/jobs/"+job+"/when/preview", "when", when, "zone", "UTC")
 	}
 	b.wantAll(preview("1", "in 3 hours"), "Later than planned by 2 h", "discarded if it can&#39;t start by", `id="reschedule" open`)
+	b.wantAll(preview("4", "in 3 hours"), "discarded if it can&#39;t start by") // before the schedule's next time
+	if page := preview("2", "in 3 hours"); strings.Contains(page.body, "discarded if") {
+		t.Error("a run that is caught up is shown as one that expires")
+	}
 	b.wantAll(preview("1", "in 10 minutes"), "Earlier than planned by 50 min.")
 	b.wantAll(preview("1", "now"), "the job starts at once")
 	b.wantAll(preview("2", "in 3 hours"), "Only this run is rescheduled. Until then 2 further times of the schedule pass")
