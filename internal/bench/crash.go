@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 const (
@@ -40,7 +42,7 @@ func crash(ctx context.Context, t *trial) error {
 		return err
 	}
 	t.follow("waiting for all jobs", n, &expected.distinct)
-	end := later(expected.due[n-1], c.ready).Add(patience(n))
+	end := schedule.Later(expected.due[n-1], c.ready).Add(patience(n))
 	if err := t.await(ctx, expected, n, end); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 const (
@@ -31,7 +32,7 @@ func crowd(ctx context.Context, t *trial) error {
 	if err != nil {
 		return err
 	}
-	begin := later(many.due[0], ready)
+	begin := schedule.Later(many.due[0], ready)
 	o := t.check("the many jobs of one account", many)
 	others := few.outcome(func(i int) bool {
 		return i < done && !few.due[i].Before(begin) && few.due[i].Before(o.lastArrival)
@@ -45,13 +46,6 @@ func crowd(ctx context.Context, t *trial) error {
 	t.figure(Figure{Name: "few", Label: "jobs of the other", Value: float64(others.planned), Detail: true})
 	t.figure(Figure{Name: "throughput", Label: "jobs of both accounts", Unit: "/s", Value: total, Against: "herd/throughput", Mark: "0.90"})
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // fillCrowd stores the many jobs, due shortly after the service will be ready.
@@ -76,7 +70,7 @@ func (t *trial) fillCrowd(ctx context.Context, s records) (*round, error) {
 // returns the round of the few, and how many it has created.
 func (t *trial) fireCrowd(ctx context.Context, many *round) (few *round, done int, err error) {
 	n := len(many.seen)
-	end := later(many.due[0], time.Now()).Add(patience(n))
+	end := schedule.Later(many.due[0], time.Now()).Add(patience(n))
 	jobs, few := t.plan(int(time.Until(end)/fewEvery)+1, t.target.urls, func(int) time.Time { return end })
 	t.target.expect(few)
 	t.follow("waiting for both accounts' jobs", n, &many.distinct)

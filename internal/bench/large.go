@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 const (
@@ -61,7 +62,7 @@ func (t *trial) runLarge(ctx context.Context, kind largeKind) error {
 	if err != nil {
 		return err
 	}
-	begin := later(expected.due[0], time.Now()) // filling may take longer than expected
+	begin := schedule.Later(expected.due[0], time.Now()) // filling may take longer than expected
 	before, err := t.service.api.vitals(ctx)
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // verdict returns every promise that was not kept, each as a clause without a
@@ -72,18 +74,11 @@ func judgeRecurring(e *evidence) (broken []string) {
 				recurring.spoken(), step, interval))
 		// A run that took long makes up for the points it covered; any other
 		// is followed by the very next point.
-		case r.due.After(later(before.due, before.ended).Add(interval)):
+		case r.due.After(schedule.Later(before.due, before.ended).Add(interval)):
 			broken = append(broken, fmt.Sprintf("a run of %s is missing before run %d", recurring.spoken(), i+1))
 		}
 	}
 	return broken
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // judgeRetry checks for one failure, one retry after the back-off, and success.
