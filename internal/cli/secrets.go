@@ -18,7 +18,7 @@ type secretsCommand struct {
 	Set       secretsSet    `cmd:"" help:"Store a secret for headers. Its value is typed, or read from standard input."`
 	Delete    secretsDelete `cmd:"" help:"Delete secrets that no unfinished job uses."`
 	NewKey    secretsNewKey `cmd:"" help:"Print a new random key for a key file."`
-	RotateKey secretsRotate `cmd:"" help:"Encrypt all secrets with the first key of the key file, also while the service runs."`
+	RotateKey secretsRotate `cmd:"" help:"Encrypt secrets with the first key of the key file, also while the service runs; hidden parts of jobs keep their key."`
 }
 
 // secretsFlag is the flag of commands that read or write secrets.
