@@ -75,11 +75,15 @@ func (r *rehearsal) end(a *actor) {
 
 // apply stores what a decision says.
 func (r *rehearsal) apply(a *actor, c *store.Changes) {
+	a.version++ // the deadline of a run that limits held is no event any more
 	if c.Schedule != nil {
 		a.schedule = c.Schedule
 		a.course = a.course.Of(a.schedule)
 	}
 	a.skipped(c.Logs)
+	if r.Final != nil && c.Job != nil && c.Job.State.Final() {
+		r.Final(int(a.index), c.Job)
+	}
 	a.own = time.Time{}
 	switch {
 	case c.Next != nil:
@@ -134,11 +138,18 @@ func passing(spec *job.Spec) int {
 
 // fails reports whether an attempt fails.
 func (a *actor) fails(due time.Time, number int) bool {
-	if a.share <= 0 {
-		return false
-	}
-	h := mix(a.seed ^ mix(uint64(due.UnixMicro())) ^ mix(uint64(number)<<32))
-	return float64(h>>11)/(1<<53) < a.share
+	return a.share > 0 && fails(a.seed, a.share, due, number)
+}
+
+// Fails reports whether an attempt of a run fails, numbered from 1, if a share of the
+// attempts of its key does.
+func Fails(key string, share float64, due time.Time, number int) bool {
+	return fails(seedOf(key), share, due, number)
+}
+
+func fails(seed uint64, share float64, due time.Time, number int) bool {
+	h := mix(seed ^ mix(uint64(due.UnixMicro())) ^ mix(uint64(number)<<32))
+	return float64(h>>11)/(1<<53) < share
 }
 
 // seedOf returns a number that depends on a key (FNV-1a).

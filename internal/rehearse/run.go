@@ -144,7 +144,7 @@ func (r *rehearsal) enter(e *Entry, out *Outcome, index int32) {
 		a.share, a.duration = r.Fail[*s.Key], r.Duration[*s.Key]
 		a.seed = seedOf(*s.Key)
 	}
-	a.quick = len(a.keys) == 0 && !r.oneByOne
+	a.quick = len(a.keys) == 0 && !r.oneByOne && r.Final == nil
 	if e.Run == nil {
 		r.over(a)
 		return

@@ -200,6 +200,18 @@ func TestRun_Limits(t *testing.T) {
 	}
 }
 
+// A schedule whose last run expires as soon as its limit grants it has ended, and does
+// nothing more.
+func TestRun_EndsWithAnExpiredRunOfALimit(t *testing.T) {
+	p := &Plan{From: at(t, "2027-01-01T00:00:00Z"), To: at(t, "2027-01-01T01:00:00Z"), Runs: 1000,
+		Limits: map[string]limit.Limit{"one": {Parallel: 1}}, Duration: map[string]time.Duration{"x": 510 * time.Second}}
+	p.Entries = []Entry{entry(t, "x", `"repeat_every":[1,"minute"],"catch_up":"all","expires_in":50,"max_runs":5,"limits":["one"]`, p.From)}
+	r := mustRun(t, p)
+	if o := r.Schedules[0]; r.Cut != nil || o.Runs != 1 || o.Expired != 4 || o.Ends == nil || o.Ends.Reason != job.EndedMaxRuns {
+		t.Errorf("got %+v, cut %+v", o, r.Cut)
+	}
+}
+
 func TestRun_IsCutInTime(t *testing.T) {
 	p := &Plan{From: at(t, "2027-01-01T00:00:00Z"), To: at(t, "2027-02-01T00:00:00Z"), Runs: 101}
 	for i := range 10 {

@@ -86,6 +86,9 @@ type Plan struct {
 	Random float64
 	// Each is called for each run when it starts; it may be nil.
 	Each func(Start)
+	// Final is called for each run that has become final, with the index of its entry; it
+	// may be nil. It makes a rehearsal several times slower.
+	Final func(entry int, run *job.Job)
 
 	// oneByOne makes every run take the long way, for tests.
 	oneByOne bool

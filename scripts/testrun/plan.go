@@ -66,7 +66,8 @@ var plain = []string{
 	"test/generators",
 	"test/hostile", // an attacker must not be slowed down
 	"test/nodes",
-	"test/sim", // one thread in virtual time, in an order that the detector would change
+	"test/rehearsal", // in virtual time, as test/sim
+	"test/sim",       // one thread in virtual time, in an order that the detector would change
 	"test/soak",
 }
 
