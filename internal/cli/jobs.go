@@ -73,7 +73,7 @@ func (c *jobsCreate) Run(env *environment) error {
 	if c.Target == "" && c.File == "" && !group {
 		return failed(statusUsage, "give the url that the request goes to, --group NAME, --file FILE or --batch FILE")
 	}
-	record, err := c.record(env, http.MethodPost, "/api/jobs", body)
+	record, err := c.create(env, body)
 	if err == nil && rawjson.Value(record).Kind() == '[' {
 		return c.printGroupJobs(env, record)
 	}
@@ -86,6 +86,20 @@ func (c *jobsCreate) Run(env *environment) error {
 		}
 		return text
 	})
+}
+
+// create creates the job of a body, once although its response is lost.
+func (c *jobsCreate) create(env *environment, body []byte) ([]byte, error) {
+	body, own := identify(body)
+	got, repeated, err := c.callRepeating(env, "/api/jobs", body, nil)
+	if err != nil {
+		return nil, err
+	}
+	record, err := c.serviceFlags.data(env, got)
+	if err == nil && repeated {
+		record = withoutConflicts(record, []bool{own})
+	}
+	return record, err
 }
 
 // body returns the body of the create request.

@@ -27,11 +27,15 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if !c.JSON {
 		header.Set("Prefer", "return=minimal")
 	}
-	got, err := c.call(env, http.MethodPost, "/api/jobs/batch", text, header)
+	text, own := identifyAll(text, header.Get("Content-Type") != "application/json")
+	got, repeated, err := c.callRepeating(env, "/api/jobs/batch", text, header)
 	if err != nil {
 		return err
 	}
 	records, err := c.serviceFlags.data(env, got)
+	if err == nil && repeated {
+		records = withoutConflicts(records, own)
+	}
 	if err == nil && then {
 		records = withThen(records, got.text)
 	}
