@@ -1,5 +1,6 @@
 // The outbox: a job is committed with the application's data, or never was.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,7 +49,24 @@ describe("the outbox", () => {
     await client.end();
   });
 
-  it("calls execute of mysql2, and functions of query builders", async () => {
+  it("commits with a transaction of mysql2", { skip: service.mariadb === undefined && "MariaDB's server is missing: install mariadb-server" }, async () => {
+    const { createConnection } = await import("mysql2/promise");
+    const connection = await createConnection({ socketPath: service.mariadb!, user: "root", database: "punctual_test", multipleStatements: true });
+    await connection.query(execFileSync(process.env.PUNCTUAL_BINARY!, ["outbox", "schema", "--dialect", "mysql"], { encoding: "utf8" }));
+    let id = "";
+    for (const commits of [true, false]) {
+      await connection.beginTransaction();
+      const row = await enqueue(connection, job, { orderingKey: "customer-7" });
+      if (commits) id = row;
+      await connection[commits ? "commit" : "rollback"]();
+    }
+    const [rows] = await connection.query("SELECT id, job, ordering_key FROM punctual_outbox");
+    assert.deepEqual((rows as object[]).map((row) => ({ ...row })), [{ id, job: text, ordering_key: "customer-7" }]);
+    await connection.query("DROP TABLE punctual_outbox, punctual_outbox_failed, punctual_outbox_relay");
+    await connection.end();
+  });
+
+  it("calls execute, and functions of query builders", async () => {
     const calls: [string, unknown[]][] = [];
     await enqueue({ execute: async (sql: string, values: unknown[]) => void calls.push([sql, values]) }, job);
     await enqueueWith((sql, values) => calls.push([sql, values]), job, { table: "app.punctual_outbox" });

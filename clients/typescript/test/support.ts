@@ -21,6 +21,8 @@ export const service = {
   /** A TLS server that passes /PORT/path on to 127.0.0.1:PORT/path. */
   target: variable("PUNCTUAL_TEST_TARGET"),
   postgres: variable("PUNCTUAL_TEST_POSTGRES"),
+  /** The socket of a MariaDB server, if there is one. */
+  mariadb: process.env.PUNCTUAL_TEST_MARIADB,
   /** A proxy before the service: /lose,cut,delay,late/api/… spoils the first tries of a call so; /hits/NAME counts. */
   unreliable: variable("PUNCTUAL_TEST_UNRELIABLE"),
   /** Counts what is sent to /NAME/… */

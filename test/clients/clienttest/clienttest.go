@@ -38,12 +38,11 @@ func Start(t *testing.T) (*harness.Service, []string) {
 	}))
 	t.Cleanup(control.Close)
 	unreliable := NewUnreliable(t, service)
-	return service, []string{
-		"PUNCTUAL_TEST_UNRELIABLE=" + unreliable.URL, "PUNCTUAL_TEST_COUNTED=" + unreliable.Target,
-		"PUNCTUAL_TEST_URL=" + service.URL(), "PUNCTUAL_TEST_KEY=" + account.Key, "PUNCTUAL_TEST_SECRET=" + account.Secret,
-		"PUNCTUAL_TEST_TARGET=" + harness.BareTarget(t, passOn()), "PUNCTUAL_TEST_CONTROL=" + control.URL,
-		"PUNCTUAL_TEST_POSTGRES=" + pgtest.URL(t), "PUNCTUAL_BINARY=" + harness.Binary(t),
-	}
+	return service, append(startMariaDB(t),
+		"PUNCTUAL_TEST_UNRELIABLE="+unreliable.URL, "PUNCTUAL_TEST_COUNTED="+unreliable.Target,
+		"PUNCTUAL_TEST_URL="+service.URL(), "PUNCTUAL_TEST_KEY="+account.Key, "PUNCTUAL_TEST_SECRET="+account.Secret,
+		"PUNCTUAL_TEST_TARGET="+harness.BareTarget(t, passOn()), "PUNCTUAL_TEST_CONTROL="+control.URL,
+		"PUNCTUAL_TEST_POSTGRES="+pgtest.URL(t), "PUNCTUAL_BINARY="+harness.Binary(t))
 }
 
 // passOn sends /PORT/path to 127.0.0.1:PORT/path.
