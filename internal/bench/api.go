@@ -172,6 +172,20 @@ func (a *api) list(ctx context.Context, path string) (next string, took time.Dur
 	return next, took, nil
 }
 
+// executing returns how many of the account's jobs are executing, on all nodes; of many
+// only that there are some.
+func (a *api) executing(ctx context.Context) (int, error) {
+	_, text, err := a.call(ctx, http.MethodGet, "/api/jobs/counts?state=executing", nil)
+	if err != nil {
+		return 0, err
+	}
+	var counts struct{ Data struct{ Executing int } }
+	if err := json.Unmarshal(text, &counts); err != nil {
+		return 0, fmt.Errorf("the service's counts can't be read: %w", err)
+	}
+	return counts.Data.Executing, nil
+}
+
 // ready reports whether the service fires jobs.
 func (a *api) ready(ctx context.Context) bool {
 	_, _, err := a.call(ctx, http.MethodGet, "/readyz", nil)
