@@ -269,7 +269,7 @@ func (r *registry) abort(number int64) {
 		e.gone = true
 		r.doubt(e) // a start message may become known only later
 		for _, m := range r.startMessagesOf(e) {
-			m.gone = m.revocation != notRevoked
+			m.gone = m.gone || m.revocation != notRevoked
 		}
 	}
 }

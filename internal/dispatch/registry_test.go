@@ -131,6 +131,24 @@ func TestRegistryAbort_TakesRevokedStartMessagesWithIt(t *testing.T) {
 	}
 }
 
+// A cancel that finds its attempt started keeps the start messages. They stay gone if the
+// node's lease expired before: the next node sends them.
+func TestRegistryAbort_LeavesStartMessagesOfALostLeaseGone(t *testing.T) {
+	r := newRegistry(1)
+	heldItem(r, 1, 7)
+	m := &entry{ref: ref(7, 1, 1, noon), start: noon, claim: store.Claim{Attempt: 1}}
+	m.ref.Kind = store.KindDelivery
+	r.add(m)
+	r.claiming([]*entry{m})
+	r.claimed(1, r.clocks.look(), []*entry{m})
+	r.reregister(2)
+	r.revoke(1, noon, noon)
+	r.abort(1)
+	if got := r.begin(m, false, takeSlot); got != neverFire {
+		t.Errorf("a start message that another node may claim is in state %d, want %d", got, neverFire)
+	}
+}
+
 func TestRegistryFind_RemembersANewDueTime(t *testing.T) {
 	r := newRegistry(1)
 	e := heldItem(r, 1)
