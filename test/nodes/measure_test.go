@@ -124,6 +124,68 @@ func TestMeasure_LatenessAt200JobsASecond(t *testing.T) {
 	}
 }
 
+// TestMeasure_CostAt100JobsASecond compares what a job costs PostgreSQL with more nodes, at
+// a steady rate: with what the nodes cost when nothing is due, and without.
+func TestMeasure_CostAt100JobsASecond(t *testing.T) {
+	measuring(t)
+	const rate, lasts, idle = 100, 30 * time.Second, 15 * time.Second
+	type cost struct{ whole, own, nodes, commits float64 } // ms of CPU a job; commits a job
+	var one cost
+	for _, nodes := range []int{1, 4, 8} {
+		server := pgtest.Start(t, pgtest.Durable)
+		c := startCluster(t, same(server.URL("postgres"), nodes)...)
+		var ran atomic.Int64
+		target := harness.BareTarget(t, plain(&ran))
+		c.steady(t)
+		c.constant(t, target, rate, 5*time.Second) // prepares statements
+		harness.Eventually(t, time.Minute, "the first jobs to run", func() bool { return ran.Load() == rate*5 })
+		<-time.After(time.Second)
+		still := usage(t, c, server)
+		<-time.After(idle)
+		before := usage(t, c, server)
+		began := time.Now()
+		c.constant(t, target, rate, lasts)
+		const jobs = rate * float64(lasts/time.Second)
+		harness.Eventually(t, time.Minute, "all jobs to run", func() bool { return ran.Load() == rate*5+int64(jobs) })
+		<-time.After(time.Second) // outcomes are stored
+		after, took := usage(t, c, server), time.Since(began)
+		perSecond := func(i int) float64 { return (before[i] - still[i]) / idle.Seconds() }
+		a := cost{
+			whole: (after[1] - before[1]) / jobs * 1e3, nodes: (after[0] - before[0]) / jobs * 1e3, commits: (after[2] - before[2]) / jobs,
+			own: (after[1] - before[1] - perSecond(1)*took.Seconds()) / jobs * 1e3,
+		}
+		if nodes == 1 {
+			one = a
+		}
+		t.Logf("%d nodes: PostgreSQL's CPU a job %.2f ms (%.2f of one node's), without what it needs when idle %.2f ms (%.2f); "+
+			"nodes' CPU a job %.2f ms; %.1f commits a job; idle: PostgreSQL %.1f ms/s, nodes %.1f ms/s, %.0f commits/s",
+			nodes, a.whole, a.whole/one.whole, a.own, a.own/one.own, a.nodes, a.commits, perSecond(1)*1e3, perSecond(0)*1e3, perSecond(2))
+		for _, n := range c.Nodes {
+			n.Kill()
+		}
+		server.Remove()
+	}
+}
+
+// constant creates jobs that are due two seconds later, at a rate a second for a time, on
+// all nodes in turn.
+func (c *Cluster) constant(t *testing.T, target string, rate int, lasts time.Duration) {
+	t.Helper()
+	ticker := time.NewTicker(time.Second / time.Duration(rate))
+	defer ticker.Stop()
+	var callers sync.WaitGroup
+	for i := range rate * int(lasts/time.Second) {
+		<-ticker.C
+		callers.Go(func() {
+			a, err := c.call(context.Background(), c.Nodes[i%len(c.Nodes)], http.MethodPost, "/api/jobs", `{"url":"`+target+`","schedule_in":2}`)
+			if err != nil || a.status != http.StatusCreated {
+				t.Errorf("creating a job: %v %+v", err, a)
+			}
+		})
+	}
+	callers.Wait()
+}
+
 // usage returns the processor seconds used by the nodes and by PostgreSQL, its
 // commits, the bytes it has logged and the size of jobs and logs.
 func usage(t *testing.T, c *Cluster, server *pgtest.Server) [5]float64 {
