@@ -75,6 +75,7 @@ type checker struct {
 	cancels map[int64]time.Time  // when a client was told so
 	moved   map[int64]bool       // jobs whose times clients have changed
 	grids   map[string]time.Time // when the first run of a schedule was due
+	stored  map[int64]time.Time  // when a job was seen in the database first, which may be long after its insertion time
 	ends    map[int64]time.Time  // when jobs became final
 	waited  map[int64]bool       // jobs that had to wait for the end of another one
 	awaits  map[int64][]int64    // the jobs that a job waits for, or did
@@ -89,7 +90,8 @@ type checker struct {
 func newChecker(w *world) *checker {
 	c := &checker{
 		w: w, counts: map[string]int{}, jobs: map[int64]*row{}, accepts: map[int64]*job.Job{}, cancels: map[int64]time.Time{},
-		moved: map[int64]bool{}, grids: map[string]time.Time{}, waited: map[int64]bool{}, awaits: map[int64][]int64{},
+		moved: map[int64]bool{}, grids: map[string]time.Time{}, stored: map[int64]time.Time{},
+		waited: map[int64]bool{}, awaits: map[int64][]int64{},
 		ends: map[int64]time.Time{},
 	}
 	if w.plan.runsIn() {

@@ -95,7 +95,7 @@ func TestSimulation_KeepsAllPromises(t *testing.T) {
 // TestSimulation_KeepsWhatItHasFound runs seeds that have shown defects of the service or of
 // the checks, with workflow runs.
 func TestSimulation_KeepsWhatItHasFound(t *testing.T) {
-	for workflows, seeds := range map[string][]uint64{"1": {149, 5097, 5191, 5482}, "": {11281051, 31281073}} {
+	for workflows, seeds := range map[string][]uint64{"1": {149, 5097, 5191, 5482}, "": {11281051, 31281073, 31281087}} {
 		t.Setenv("PUNCTUAL_SIM_WORKFLOWS", workflows)
 		for _, seed := range seeds {
 			p := newPlan(seed)

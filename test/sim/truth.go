@@ -154,6 +154,7 @@ func (c *checker) checkStored(jobs map[int64]*row) {
 func (c *checker) checkTransition(before, r *row) {
 	if before == nil {
 		c.tell("job %d of %s is stored, due %s", r.number, r.name, clock(r.due))
+		c.stored[r.number] = c.w.db.now()
 		if c.grids[r.schedule].IsZero() {
 			c.grids[r.schedule] = r.scheduled
 		}
