@@ -39,7 +39,7 @@ func TestPages_HaveSecurityHeaders(t *testing.T) {
 	for _, path := range []string{"/public/jobs", "/public/jobs/new", "/public/jobs/999", "/nothing-here", "/sign-in", "/assets/none.css"} {
 		header := b.get(path).Header
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 			"X-Content-Type-Options":  "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		} {
 			if got := header.Get(name); got != want {

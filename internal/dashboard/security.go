@@ -8,7 +8,7 @@ import (
 
 // contentPolicy allows a page to load only what this service serves, forbids inline
 // scripts and styles, and forbids framing.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 func secure(header http.Header) {

@@ -58,7 +58,7 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request, cacheControl string
 	}
 	header.Set("Content-Type", f.mediaType)
 	body := f.plain
-	if AcceptsGzip(r) {
+	if AcceptsGzip(r) && len(f.gzip()) < len(body) {
 		header.Set("Content-Encoding", "gzip")
 		body = f.gzip()
 	}

@@ -1,10 +1,13 @@
 package assets
 
 import (
+	"bytes"
+	"cmp"
 	"embed"
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/staticfile"
@@ -18,7 +21,7 @@ var files embed.FS
 
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
-	".txt": "text/plain; charset=utf-8",
+	".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
 // paths maps the name of a file to its path, and served maps paths to assets.
@@ -30,12 +33,17 @@ func load() (map[string]string, map[string]*staticfile.File) {
 	if err != nil {
 		panic("assets: the embedded files can't be listed: " + err.Error())
 	}
+	// The typeface is first: style sheets contain its path.
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, entry := range entries {
 		text, err := fs.ReadFile(files, "static/"+entry.Name())
 		if err != nil {
 			panic("assets: an embedded file can't be read: " + err.Error())
 		}
 		ext := path.Ext(entry.Name())
+		if ext == ".css" {
+			text = bytes.ReplaceAll(text, []byte(`url("`+Typeface+`")`), []byte(`url("`+paths[Typeface]+`")`))
+		}
 		file := staticfile.New(mediaTypes[ext], text)
 		at := Prefix + strings.TrimSuffix(entry.Name(), ext) + "." + file.Hash() + ext
 		paths[entry.Name()] = at
@@ -43,6 +51,16 @@ func load() (map[string]string, map[string]*staticfile.File) {
 	}
 	return paths, served
 }
+
+func rank(entry fs.DirEntry) int {
+	if entry.Name() == Typeface {
+		return 0
+	}
+	return 1
+}
+
+// Typeface is the name of the typeface of all pages.
+const Typeface = "inter.woff2"
 
 // Path returns the path of a file. It panics if there is no such file, which
 // rendering any page that uses it reveals.

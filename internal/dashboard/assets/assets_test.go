@@ -9,9 +9,9 @@ import (
 )
 
 func TestPath_ContainsTheHashOfTheContent(t *testing.T) {
-	for _, name := range []string{"app.css", "app.js", "htmx.min.js", "mark.svg"} {
+	for _, name := range []string{"app.css", "app.js", "htmx.min.js", "mark.svg", Typeface} {
 		at := Path(name)
-		if !regexp.MustCompile(`^/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg)$`).MatchString(at) {
+		if !regexp.MustCompile(`^/assets/[a-z.]+\.[0-9a-f]{12}\.(css|js|svg|woff2)$`).MatchString(at) {
 			t.Errorf("%s is served at %s", name, at)
 		}
 		for _, encoding := range []string{"", "gzip"} {
@@ -21,7 +21,11 @@ func TestPath_ContainsTheHashOfTheContent(t *testing.T) {
 			if !Serve(w, r) || w.Code != http.StatusOK || w.Body.Len() == 0 {
 				t.Fatalf("%s is not served", at)
 			}
-			if got := w.Header().Get("Content-Encoding"); got != encoding {
+			want := encoding
+			if name == Typeface {
+				want = "" // it is compressed already
+			}
+			if got := w.Header().Get("Content-Encoding"); got != want {
 				t.Errorf("%s: asked for %q, encoded as %q", name, encoding, got)
 			}
 			if got := w.Header().Get("Cache-Control"); !strings.Contains(got, "immutable") {
@@ -43,12 +47,21 @@ func TestServe_RefusesOtherNames(t *testing.T) {
 
 func TestAssets_RequestNothingFromOtherServers(t *testing.T) {
 	for name, at := range paths {
-		if strings.HasSuffix(name, ".txt") || name == "htmx.min.js" {
+		if strings.HasSuffix(name, ".txt") || name == Typeface || name == "htmx.min.js" {
 			continue // a licence and a library name addresses without asking them
 		}
 		text := strings.ReplaceAll(string(served[at].Bytes()), "http://www.w3.org/", "")
 		if strings.Contains(text, "http://") || strings.Contains(text, "https://") || strings.Contains(text, "@import") {
 			t.Errorf("%s names another server", name)
 		}
+	}
+}
+
+func TestTypeface_IsNamedByTheStyleAndSmall(t *testing.T) {
+	if style := string(served[Path("app.css")].Bytes()); !strings.Contains(style, `url("`+Path(Typeface)+`")`) {
+		t.Error("app.css does not name the typeface by its path")
+	}
+	if size, _ := served[Path(Typeface)].Size(); size > 30_000 {
+		t.Errorf("the typeface has %d bytes", size)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 var (
 	comments     = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	faces        = regexp.MustCompile(`(?s)@font-face \{.*?\}`)
 	tokenBlocks  = regexp.MustCompile(`(?s):root \{.*?\}`)
 	definitions  = regexp.MustCompile(`(--[a-z0-9-]+):`)
 	uses         = regexp.MustCompile(`var\((--[a-z0-9-]+)\)`)
@@ -46,7 +47,7 @@ func tokenTexts(t *testing.T) (tokens []string, rests map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		style := comments.ReplaceAllString(string(text), "")
+		style := faces.ReplaceAllString(comments.ReplaceAllString(string(text), ""), "")
 		for _, block := range tokenBlocks.FindAllString(style, -1) {
 			for _, d := range definitions.FindAllStringSubmatch(block, -1) {
 				tokens = append(tokens, d[1])

@@ -10,7 +10,15 @@ type Page struct {
 	Notice string
 	// Begun reports that the action has only begun: its result is not known yet.
 	Begun bool
+	// Scripts are the scripts that the page loads besides those of every page.
+	Scripts []string
 }
+
+// The scripts of some pages: Htmx is for parts with the attributes of htmx.
+const (
+	Htmx        = "htmx.min.js"
+	QueryScript = "query.js"
+)
 
 func (p Page) noticeTone() string {
 	if p.Begun {

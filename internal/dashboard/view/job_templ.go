@@ -58,7 +58,7 @@ func JobPage(d *Job) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: JobTitle(d.Job), Area: "jobs", Notice: d.Notice, Begun: d.Begun}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: JobTitle(d.Job), Area: "jobs", Notice: d.Notice, Begun: d.Begun, Scripts: []string{ui.Htmx}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -508,7 +508,7 @@ func LimitPage(d *LimitUse) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: "Limit " + d.Key, Area: "settings", Notice: d.Notice}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: "Limit " + d.Key, Area: "settings", Notice: d.Notice, Scripts: []string{ui.Htmx}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

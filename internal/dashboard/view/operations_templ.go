@@ -724,7 +724,7 @@ func OperationPage(d *Operation) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: actionWords(d.Action), Area: "jobs", Notice: d.Notice}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Frame(ui.Page{Title: actionWords(d.Action), Area: "jobs", Notice: d.Notice, Scripts: []string{ui.Htmx}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
