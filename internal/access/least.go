@@ -122,6 +122,7 @@ var Least = map[string]identity.Role{
 	"service.Alerts.Delete":              identity.RoleEditor,
 	"service.Alerts.Get":                 identity.RoleViewer,
 	"service.Alerts.List":                identity.RoleViewer,
+	"service.Alerts.Notices":             identity.RoleViewer,
 	"service.Alerts.Open":                identity.RoleViewer,
 	"service.Alerts.Put":                 identity.RoleEditor,
 	"service.Alerts.Recipients":          identity.RoleViewer,

@@ -30,6 +30,8 @@ type alertData struct {
 	// The last queue item looked at for lateness.
 	LateDue    int64 `json:"late_due,omitempty"`
 	LateNumber int64 `json:"late_number,omitempty"`
+
+	Notices []Notice `json:"notices,omitempty"` // the latest, oldest first
 }
 
 // accountData is what the tracker keeps of an account. Times are in microseconds.

@@ -48,10 +48,13 @@ func (t *tracker) deliver(w *watched, m *notify.Message) (sent []store.AlertMess
 	if t.Link != nil && m.Job != 0 {
 		m.Link = t.Link(m.Job)
 	}
+	var to []string
+	left := 0
 	for _, r := range w.def.To {
 		m.Unsent = 0
 		if r.Channel == job.AlertMail {
 			if !t.account.takeMail() {
+				left++
 				continue
 			}
 			m.Unsent, t.account.Unsent = t.account.Unsent, 0
@@ -60,6 +63,8 @@ func (t *tracker) deliver(w *watched, m *notify.Message) (sent []store.AlertMess
 		d := Delivery(t.m.Owner, r, m, t.m.Now)
 		t.changes.Deliveries = append(t.changes.Deliveries, d)
 		sent = append(sent, store.AlertMessage{Job: d.Job, ID: d.MessageID})
+		to = append(to, r.shown())
 	}
+	w.data.note(m, t.m.Now, to, left)
 	return sent
 }

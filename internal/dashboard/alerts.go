@@ -68,7 +68,7 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 		}
 		d.Alerts = append(d.Alerts, row)
 	}
-	return d, nil
+	return d, s.readNotices(c, d)
 }
 
 // recipientNotes say why an address gets no e-mails of alerts.

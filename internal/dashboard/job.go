@@ -31,8 +31,11 @@ func (s *Server) job(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.part() == "job" {
+	switch c.part() {
+	case "job":
 		return c.render(http.StatusOK, view.JobPart(d))
+	case "peek":
+		return c.render(http.StatusOK, view.JobPeek(d))
 	}
 	c.undoCancel(d.Job)
 	c.undoReschedule(d.Job)

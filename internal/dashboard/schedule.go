@@ -27,6 +27,8 @@ func (s *Server) schedule(c *call) error {
 		return err
 	}
 	switch c.part() {
+	case "peek":
+		return c.render(http.StatusOK, view.SchedulePeek(d))
 	case "head":
 		return c.render(http.StatusOK, view.ScheduleHead(d))
 	case "runs":

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -227,6 +228,29 @@ func (s *Alerts) Open(ctx context.Context, owner job.Owner, limit int) (open []O
 		}
 	}
 	return open, err
+}
+
+// AlertNotice is a message that an alert has put in the queue for its receivers.
+type AlertNotice struct {
+	Name string // of the alert
+	alert.Notice
+}
+
+// Notices returns the latest messages of the owner's alerts, the latest first: at most
+// alert.MaxNotices of each. Those of a deleted alert are gone.
+func (s *Alerts) Notices(ctx context.Context, owner job.Owner) ([]AlertNotice, error) {
+	all, err := s.Store.AlertList(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	var notices []AlertNotice
+	for _, a := range all {
+		for _, n := range alert.ReadNotices(a.Data) {
+			notices = append(notices, AlertNotice{Name: a.Name, Notice: n})
+		}
+	}
+	slices.SortStableFunc(notices, func(a, b AlertNotice) int { return b.At.Compare(a.At) })
+	return notices, nil
 }
 
 // Delete deletes an alert, or returns a NotFound fault. Its messages that are in

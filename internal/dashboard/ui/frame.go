@@ -18,6 +18,7 @@ type Page struct {
 const (
 	Htmx        = "htmx.min.js"
 	QueryScript = "query.js"
+	PeekScript  = "peek.js"
 )
 
 func (p Page) noticeTone() string {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
@@ -20,6 +22,10 @@ type Alerts struct {
 	Form    Refusal // what the form for an alert shows
 	Tested  string  // the alert that was tested; "" for none
 	Results []AlertResult
+	// Notices are a page of what alerts have sent, the latest first; Newest and Older
+	// lead to other pages, "" if there are none.
+	Notices       []AlertNotice
+	Newest, Older string
 	// Unsendable says why an e-mail address gets no e-mails; "" if it does.
 	Unsendable func(address string) string
 }
@@ -33,6 +39,56 @@ type Alert struct {
 	// OneOff reports that it has reported one-off jobs.
 	Failing int
 	OneOff  bool
+	SentAt  time.Time // when it last sent a message; zero if it has not
+}
+
+// AlertNotice is a message that an alert has sent.
+type AlertNotice struct {
+	Alert string
+	At    time.Time
+	Type  string // as in notify.Message
+	// Schedule is what it is about, uuid.Nil for one-off jobs, with its Title: "" if it was
+	// deleted.
+	Schedule uuid.UUID
+	Title    string
+	Job      int64    // 0 for none
+	Failures int      // in a row
+	To       []string // the receivers as lists show them
+	Left     int      // e-mails that the limit of the account has left out
+	// Known reports that the result is known: how many deliveries are Pending, and how many
+	// were GivenUp.
+	Known            bool
+	Pending, GivenUp int
+}
+
+// noticeLooks are the badges of messages by type.
+var noticeLooks = map[string][3]string{
+	notify.Failed: {"bad", "cross", "Failed"}, notify.Recovered: {"good", "check", "Recovered"}, notify.Late: {"warn", "clock", "Late"},
+	notify.Skipped: {"warn", "minus", "Skipped"}, notify.Ended: {"calm", "minus", "Ended"}, notify.Merged: {"warn", "bell", "Several"},
+}
+
+// result is the badge of what became of a message; its text is "" if that is not known.
+func (n *AlertNotice) result() (tone, icon, text string) {
+	switch {
+	case !n.Known || len(n.To) == 0:
+		return "", "", ""
+	case n.GivenUp > 0 && n.GivenUp < len(n.To):
+		return "bad", "cross", strconv.Itoa(n.GivenUp) + " given up"
+	case n.GivenUp > 0:
+		return "bad", "cross", "given up"
+	case n.Pending > 0:
+		return "busy", "send", "sending"
+	}
+	return "good", "check", "accepted"
+}
+
+// receivers says whom a message was for.
+func (n *AlertNotice) receivers() string {
+	text := strings.Join(n.To, ", ")
+	if n.Left > 0 {
+		text = strings.TrimPrefix(text+"; ", "; ") + ui.Plural(n.Left, "e-mail", "e-mails") + " over the limit of the hour not sent"
+	}
+	return text
 }
 
 // open says what the alert has reported that lasts; "" for nothing.

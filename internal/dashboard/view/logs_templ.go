@@ -802,7 +802,7 @@ func noLogs(list *Logs) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("Nothing has happened yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.EmptySample("Nothing has happened yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -193,7 +193,7 @@ func OverviewPart(o *Overview) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Empty("Nothing has run yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.EmptySample("Nothing has run yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -111,7 +111,7 @@
 
 // Keeps searches in this browser, for one account each, and offers them below the query.
 (() => {
-  const most = 20;
+  const most = 20, longest = 1000; // searches, and characters of each
   const field = document.getElementById("q");
   const box = document.getElementById("q-saved");
   if (!field || !box) return;
@@ -120,7 +120,7 @@
   const read = () => {
     try {
       const all = JSON.parse(localStorage.getItem(name) || "[]");
-      return Array.isArray(all) ? all.filter((q) => typeof q === "string" && q && q.length <= 1000).slice(0, most) : [];
+      return Array.isArray(all) ? all.filter((q) => typeof q === "string" && q && q.length <= longest).slice(0, most) : [];
     } catch { return []; }
   };
   const write = (all) => {
@@ -136,6 +136,12 @@
     e.addEventListener("click", act);
     return e;
   };
+  const note = (text) => {
+    const e = document.createElement("span");
+    e.className = "quiet";
+    e.textContent = text;
+    box.append(e);
+  };
   const show = () => {
     const all = read();
     box.replaceChildren(...all.map((q) => {
@@ -147,7 +153,9 @@
       return e;
     }));
     if (all.includes(current)) box.append(button("Forget this search", () => write(read().filter((q) => q !== current))));
+    else if (current.length > longest) note("A search of more than 1,000 characters can't be saved.");
     else if (current && all.length < most) box.append(button("Save this search", () => write([...read(), current])));
+    else if (current) note("20 searches are saved, the most there can be. Forget one to save this one.");
     box.hidden = !box.hasChildNodes();
   };
   show();
