@@ -63,6 +63,7 @@ type Site struct {
 	contents
 	responses      map[string]func() response // by path
 	style, script  string                     // paths
+	try            string                     // path of the script of the reference
 	referenceStyle string
 }
 
@@ -73,6 +74,7 @@ func New() *Site {
 	s.contents = readContents()
 	s.style = s.asset("site.css", "text/css; charset=utf-8", read("assets/site.css"))
 	s.script = s.asset("site.js", "text/javascript; charset=utf-8", read("assets/site.js"))
+	s.try = s.asset("try.js", "text/javascript; charset=utf-8", read("assets/try.js"))
 	s.referenceStyle = s.asset("reference.css", "text/css; charset=utf-8", []byte(api.ReferenceStyle()))
 	s.add(Prefix, revalidate, s.reference)
 	for _, p := range s.pages {
@@ -155,6 +157,7 @@ type view struct {
 	Sections              []section
 	Path, Markdown        string
 	Style, Base, Script   string
+	Try                   string // of the reference
 	Search                string
 	Previous, Next        *page
 	Reference, GuidesPath string
@@ -174,7 +177,7 @@ func (s *Site) render(p *page) *staticfile.File {
 
 // reference renders the API reference within the site.
 func (s *Site) reference() (*staticfile.File, string) {
-	v := view{Sections: s.sections, Style: s.style, Script: s.script, Search: searchPath, Reference: Prefix, GuidesPath: indexPath}
+	v := view{Sections: s.sections, Style: s.style, Script: s.script, Try: s.try, Search: searchPath, Reference: Prefix, GuidesPath: indexPath}
 	html, csp := api.Reference(api.Frame{
 		Head: template.HTML(execute("head", v)),  //nolint:gosec // escaped by the template
 		Nav:  template.HTML(execute("frame", v)), //nolint:gosec // escaped by the template

@@ -102,19 +102,36 @@
     return input;
   }
 
+  // Over plain http, browsers have only the older way to copy; where it fails too, the
+  // text is selected, so that one key copies it.
+  async function copy(pre) {
+    const text = pre.textContent.trimEnd();
+    if (navigator.clipboard) {
+      try {
+        await navigator.clipboard.writeText(text);
+        return "Copied";
+      } catch { /* not permitted; the older way may be */ }
+    }
+    const focused = document.activeElement;
+    const area = element("textarea", text, { class: "unseen", readonly: "" });
+    document.body.append(area);
+    area.select();
+    let done = false;
+    try { done = document.execCommand("copy"); } catch { /* not permitted either */ }
+    area.remove();
+    focused?.focus();
+    if (done) return "Copied";
+    getSelection().selectAllChildren(pre);
+    return "Selected";
+  }
+
   function copier(pre) {
-    if (!navigator.clipboard) return; // only over https and on this machine
     const button = element("button", "Copy", { type: "button", class: "copy" });
     const box = element("div", "", { class: "copied" });
     pre.replaceWith(box);
     box.append(pre, button);
     button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(pre.textContent.trimEnd());
-        button.textContent = "Copied";
-      } catch {
-        button.textContent = "Not copied";
-      }
+      button.textContent = await copy(pre);
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
   }
