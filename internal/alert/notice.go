@@ -41,7 +41,9 @@ func ReadNotices(data rawjson.Value) []Notice {
 
 // note adds a message to the notices of an alert and forgets the oldest ones.
 func (d *alertData) note(m *notify.Message, at time.Time, to []string, left int) {
-	d.Notices = append(d.Notices, Notice{At: at.UTC(), Type: m.Type, Schedule: m.Schedule, Job: m.Job, Failures: m.Failures, To: to, Left: left})
+	d.Notices = append(d.Notices, Notice{
+		At: at.UTC(), Type: m.Type, Schedule: m.Schedule, Job: m.Job, Failures: m.Failures, To: to, Left: left,
+	})
 	if n := len(d.Notices) - MaxNotices; n > 0 {
 		d.Notices = slices.Delete(d.Notices, 0, n)
 	}

@@ -42,7 +42,8 @@ func TestAlerts_ListWhatTheyHaveSent(t *testing.T) {
 	keep("oncall", strings.TrimSuffix(strings.Repeat(notice("failed", 3)+",", 20), ","))
 	keep("billing", strings.TrimSuffix(strings.Repeat(notice("recovered", 0)+",", 10), ","))
 	page := b.get("/alerts")
-	b.wantAll(page, `id="sent"`, "Invoices", "3 in a row", "example.com, Slack; 2 e-mails over the limit", "last sent", "accepted", `href="/alerts?from=25#sent"`)
+	b.wantAll(page, `id="sent"`, "Invoices", "3 in a row", "example.com, Slack; 2 e-mails over the limit",
+		"last sent", "accepted", `href="/alerts?from=25#sent"`)
 	if n := strings.Count(page.body, `data-label="Reports"`); n != noticesShown {
 		t.Errorf("a page lists %d messages", n)
 	}

@@ -15,8 +15,8 @@ func TestPeek_IsThePartOfARecord(t *testing.T) {
 	w.ends(run, 500)
 	w.failing(run, "HTTP 500")
 	schedule, once := "/schedules/"+run.ScheduleID.String(), fmt.Sprintf("/jobs/%d", one.Number)
-	b.wantAll(b.get("/schedules"), `href="`+schedule+`" data-peek="`+schedule+`?part=peek"`, `id="peek"`)
-	b.wantAll(b.get("/jobs"), `href="`+once+`" data-peek="`+once+`?part=peek"`, `id="peek"`)
+	b.wantAll(b.get("/schedules"), `href="`+schedule+`" data-peek aria-label="Peek at Report"`, `id="peek"`)
+	b.wantAll(b.get("/jobs"), `href="`+once+`" data-peek aria-label="Peek at job `, `id="peek"`)
 	for path, texts := range map[string][]string{
 		schedule: {"Report", "Failing", "View last failure", "Next run", "Acknowledge", `action="` + schedule + `/disable"`},
 		once:     {"Once", "Failed", "503", "Last attempt", `action="` + once + `/rerun"`},

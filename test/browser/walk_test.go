@@ -69,7 +69,8 @@ func TestDocs_TryACall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, key := w.NewKey(t, "ann@example.com")
-	p := Open(t, w.Service, Wide).Go("/docs").See("Try it").Click("article details.try > summary").Wait(`document.activeElement.type === "password"`)
+	p := Open(t, w.Service, Wide).Go("/docs").See("Try it").Click("article details.try > summary")
+	p.Wait(`document.activeElement.type === "password"`)
 	p.ClickOn("Send").See("Enter a key").Fill(".try-form input[type=password]", key).ClickOn("Send").See("200 OK").Check()
 	if p.Is(`JSON.stringify(localStorage).includes("sk_") || JSON.stringify(sessionStorage).includes("sk_")`) {
 		t.Error("the key is stored")

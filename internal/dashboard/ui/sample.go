@@ -20,7 +20,8 @@ var sampleFailures = map[int]float64{29: 9, 30: 14, 31: 6}
 func samplePaths() (ran, planned, failed string) {
 	var paths [3]strings.Builder
 	column := func(path *strings.Builder, i int, end float64) {
-		path.WriteString("M" + strconv.Itoa(i) + " " + coordinate(ribbonLine) + "V" + coordinate(end) + "h" + columnUnits + "V" + coordinate(ribbonLine) + "z")
+		line := coordinate(ribbonLine)
+		path.WriteString("M" + strconv.Itoa(i) + " " + line + "V" + coordinate(end) + "h" + columnUnits + "V" + line + "z")
 	}
 	for i := range sampleColumns {
 		height := 34 + 16*math.Sin(float64(i)/5) + 9*math.Sin(float64(i)*1.7)

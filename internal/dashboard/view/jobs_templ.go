@@ -923,7 +923,7 @@ func jobRow(list *Jobs, j *job.Job, spec job.Spec) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = peek(ui.Href(ctx, "/jobs/%d", j.Number), ui.Href(ctx, "/jobs/%d?part=peek", j.Number), ui.Shorten(JobTitle(j), 60)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = peek(ui.Href(ctx, "/jobs/%d", j.Number), "job "+strconv.FormatInt(j.Number, 10)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

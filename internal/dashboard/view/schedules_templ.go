@@ -500,7 +500,7 @@ func scheduleLine(r *ScheduleRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = peek(ui.Href(ctx, "/schedules/%s", r.ID), ui.Href(ctx, "/schedules/%s?part=peek", r.ID), ui.Shorten(ScheduleTitle(r.Schedule), 60)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = peek(ui.Href(ctx, "/schedules/%s", r.ID), ui.Shorten(ScheduleTitle(r.Schedule), 60)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

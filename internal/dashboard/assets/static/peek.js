@@ -8,7 +8,7 @@
   if (!panel || !body) return;
   let part = "", asked = 0, refreshed = 0;
   const controlOf = (e) => e.closest("tr")?.querySelector("a[data-peek]");
-  const opened = () => document.querySelector(`a[data-peek="${CSS.escape(part)}"]`);
+  const opened = () => document.querySelector(`a[data-peek][href="${CSS.escape(part)}"]`);
   const mark = () => {
     for (const e of document.querySelectorAll("tr.peeked")) e.classList.remove("peeked");
     if (part) opened()?.closest("tr").classList.add("peeked");
@@ -21,14 +21,14 @@
     mark();
     row?.querySelector("a.row-link")?.focus();
   };
-  // Shows the part of a record; the focus moves to the panel unless it stays with the list.
+  // part is the address of the record that is shown. Shows the head of a record; the focus moves to the panel unless it stays with the list.
   const show = async (control, stay) => {
-    part = control.dataset.peek;
+    part = control.getAttribute("href");
     mark();
-    const turn = ++asked, address = part, target = control.href;
+    const turn = ++asked, address = part;
     panel.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(address, { headers: { "HX-Request": "true" }, signal: AbortSignal.timeout(15000) });
+      const answer = await fetch(address + "?part=peek", { headers: { "HX-Request": "true" }, signal: AbortSignal.timeout(15000) });
       if (!answer.ok || answer.redirected) throw new Error("status " + answer.status);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html").body;
       if (turn !== asked || part !== address) return; // another row was chosen meanwhile
@@ -39,7 +39,7 @@
       document.dispatchEvent(new CustomEvent("detail:loaded"));
       if (!stay) panel.focus();
     } catch {
-      if (turn === asked && !stay) location.assign(target);
+      if (turn === asked && !stay) location.assign(address);
     } finally {
       if (turn === asked) panel.removeAttribute("aria-busy");
     }
@@ -49,7 +49,7 @@
     const control = event.target.closest("a[data-peek]");
     if (!control || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    if (part === control.dataset.peek) close();
+    if (part === control.getAttribute("href")) close();
     else show(control, false);
   });
   document.addEventListener("keydown", (event) => {
@@ -60,14 +60,14 @@
     const first = event.key === "p" && event.target === document.body ? document.querySelector("a[data-peek]") : null;
     if (!control && !first) return;
     event.preventDefault();
-    if (part && control?.dataset.peek === part) close();
+    if (part && control?.getAttribute("href") === part) close();
     else show(control || first, false);
   }, true);
   // While the panel is open, it follows the row with the focus: j and k move through the list.
   document.addEventListener("focusin", (event) => {
     if (!part || !event.target.matches("a.row-link")) return;
     const control = controlOf(event.target);
-    if (control && control.dataset.peek !== part) show(control, true);
+    if (control && control.getAttribute("href") !== part) show(control, true);
   });
   // The list has changed: so may the record. A form that is open is left alone.
   document.addEventListener("live:updated", () => {
