@@ -28,8 +28,8 @@ func TestWalk_FromTheAlertToTheOutcome(t *testing.T) {
 	}
 	click("Last failure").See("no connection to the database", "Details")
 	p.Wait(`[...document.querySelectorAll("dd a")].some((e) => e.innerText.trim() === "Invoices")`)
-	click("Invoices").See("Every day", "Acknowledge")
-	click("Acknowledge").See("The failures are acknowledged", "Muted")
+	click("Invoices").See("in a row", "Acknowledge")
+	click("Acknowledge").See("The failures are acknowledged", "until it succeeds")
 	click("View last failure").See("no connection to the database", "Run again")
 	click("Run again").See("Completed", "response 200")
 	if clicks > maxWalk {
@@ -67,11 +67,12 @@ func TestPeek_WithoutScriptsTheControlLeadsToTheRecord(t *testing.T) {
 // TestDocs_TryACall sends a call of the reference.
 func TestDocs_TryACall(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	_, key := w.NewKey(t, "ann@example.com")
-	p := Open(t, w.Service, Wide).Go("/docs").See("Try it").Click("article details.try > summary")
+	s := harness.Start(t)
+	p := signUp(Open(t, s, Wide))
+	_, key := s.NewKey(t, "ann@example.com")
+	p.Go("/docs").See("Try it").Click("article details.try > summary")
 	p.Wait(`document.activeElement.type === "password"`)
-	p.ClickOn("Send").See("Enter a key").Fill(".try-form input[type=password]", key).ClickOn("Send").See("200 OK").Check()
+	p.ClickOn("Send").See("Enter a key").Fill(".try-form input[type=password]", key).ClickOn("Send").See("200 OK")
 	if p.Is(`JSON.stringify(localStorage).includes("sk_") || JSON.stringify(sessionStorage).includes("sk_")`) {
 		t.Error("the key is stored")
 	}

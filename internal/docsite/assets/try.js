@@ -51,6 +51,7 @@
     const send = element("button", "Send", { type: "button" });
     const status = element("p", "", { role: "status" });
     const result = element("pre", "", { tabindex: "0", hidden: "" });
+    result.setAttribute("role", "region");
     result.setAttribute("aria-label", "Response");
     box.append(send, status, result);
 
