@@ -29,7 +29,10 @@ type awsSchedule struct {
 // AWS reads what aws scheduler get-schedule prints: one object, or a list of them.
 func AWS(text []byte, o Options) ([]crontab.Entry, error) {
 	var all []awsSchedule
-	var list struct{ Schedules []awsSchedule }
+	var list struct {
+		Schedules []awsSchedule
+		Rules     []json.RawMessage
+	}
 	var one awsSchedule
 	switch {
 	case len(text) > MaxBytes:
@@ -37,6 +40,9 @@ func AWS(text []byte, o Options) ([]crontab.Entry, error) {
 	case json.Unmarshal(text, &all) == nil:
 	case json.Unmarshal(text, &list) == nil && list.Schedules != nil:
 		all = list.Schedules
+	case list.Rules != nil:
+		return nil, errors.New("the file lists rules of EventBridge, without their targets; " +
+			"give what aws scheduler get-schedule prints of schedules of EventBridge Scheduler")
 	default:
 		if err := readJSON(text, &one); err != nil {
 			return nil, err

@@ -122,6 +122,10 @@ func fiveFields(expr string) (string, error) {
 			return "@yearly", nil
 		}
 	}
+	if len(words) > 0 && (words[0] == "every" || words[0] == "@every") {
+		return "", fmt.Errorf("has the time %q, an interval that counts from a start which the file doesn't say; "+
+			"create a schedule with repeat_every", expr)
+	}
 	if len(words) != 5 {
 		return "", fmt.Errorf("has the time %q, which is no cron expression of five fields", expr)
 	}

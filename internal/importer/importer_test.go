@@ -156,7 +156,7 @@ func TestSystemd(t *testing.T) {
 		"Environment=\"BASE=https://example.com\" TOKEN=t\nExecStart=/usr/bin/curl ${BASE}/c?t=$TOKEN":  "GET https://example.com/c?t=t",
 		"Environment='TOKEN=a b'\nExecStart=/usr/bin/curl https://example.com/c?t=$TOKEN":               "! uses the variable TOKEN",
 		`Environment=TOKEN="t"` + "\nExecStart=/usr/bin/curl https://example.com/c?t=$TOKEN":            "! uses the variable TOKEN",
-		"Environment=T=a\nEnvironmentFile=/etc/x\nExecStart=/usr/bin/curl https://example.com/c?t=${T}": "! uses the variable T,",
+		"Environment=T=a\nEnvironmentFile=/etc/x\nExecStart=/usr/bin/curl https://example.com/c?t=${T}": "! uses the variable T, which the crontab doesn't set; EnvironmentFile may set it",
 	} {
 		if want[0] != '!' {
 			want = "0 6 * * * UTC " + want
@@ -174,6 +174,39 @@ func TestSystemd(t *testing.T) {
 		if got, _, err := cronOfCalendar(calendar); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", calendar, got, err, want)
 		}
+	}
+}
+
+func TestSystemd_RandomizedDelay(t *testing.T) {
+	for delay, jitter := range map[string]string{
+		"90": "90", "5min": "300", "1h 30min": "5400", "1h30m 5.5s": "5406", "0": "", "soon": "!", "5 moons": "!",
+	} {
+		text := "[Timer]\nOnCalendar=6:00\nRandomizedDelaySec=" + delay + "\n[Service]\nExecStart=curl https://example.com/\n"
+		entries, err := Systemd([]byte(text), Options{Zone: "UTC"})
+		if err != nil || len(entries) != 1 {
+			t.Fatal(entries, err)
+		}
+		if e := entries[0]; (e.Err != nil) != (jitter == "!") || e.Err == nil && string(rawjson.Get(e.Schedule, "jitter")) != jitter {
+			t.Errorf("%s: got %s, %v", delay, e.Schedule, e.Err)
+		}
+	}
+}
+
+func TestKubernetes_OneDocumentIsWrong(t *testing.T) {
+	job := func(name string) string {
+		return "kind: CronJob\nmetadata: {name: " + name + "}\nspec: {schedule: '0 6 * * *', timeZone: UTC, jobTemplate: " +
+			"{spec: {template: {spec: {containers: [{command: [curl, 'https://example.com/$(T)'], env: [{name: T, valueFrom: {}}]}]}}}}}\n"
+	}
+	plain := strings.ReplaceAll(job("b"), "$(T)", "b")
+	check(t, "kubernetes", job("a")+"---\nkind: [\n--- # next\n"+plain, Options{}, "|| ! uses the variable $(T), whose value is in the cluster",
+		"|||| ! begins a document that can't be read", "|||||||| 0 6 * * * UTC GET https://example.com/b")
+}
+
+func TestImporters_Intervals(t *testing.T) {
+	check(t, "google", `{"name":"a","schedule":"every 2 hours","httpTarget":{"uri":"https://example.com/b"}}`, Options{},
+		"| ! has the time \"every 2 hours\", an interval")
+	if _, err := AWS([]byte(`{"Rules":[{"Name":"a"}]}`), Options{}); err == nil || !strings.Contains(err.Error(), "rules of EventBridge") {
+		t.Errorf("rules: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,19 +50,16 @@ func Kubernetes(text []byte, o Options) ([]crontab.Entry, error) {
 	if len(text) > MaxBytes {
 		return nil, errLarge
 	}
-	documents, err := yamljson.Documents(text)
+	documents, entries, err := objects(text)
 	if err != nil {
-		if bytes.Contains(text, []byte("{{")) {
-			return nil, fmt.Errorf("the file looks like a template of Helm; give what helm template prints of it (%w)", err)
-		}
 		return nil, err
 	}
 	at := &lines{text: text}
-	var entries []crontab.Entry
 	for _, document := range documents {
 		var j cronJob
 		if err := json.Unmarshal(document, &j); err != nil {
-			return nil, fmt.Errorf("the file has a document that is no Kubernetes object: %w", err)
+			entries = append(entries, refused(at.of(), "", fmt.Errorf("is a document that is no Kubernetes object: %w", err)))
+			continue
 		}
 		for _, one := range append([]cronJob{j}, j.Items...) {
 			if one.Kind != "CronJob" {
@@ -76,7 +74,37 @@ func Kubernetes(text []byte, o Options) ([]crontab.Entry, error) {
 			entries = append(entries, e)
 		}
 	}
+	slices.SortStableFunc(entries, func(a, b crontab.Entry) int { return a.Line - b.Line })
 	return entries, nil
+}
+
+// separator matches the lines that separate YAML documents.
+var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
+
+// objects returns the documents of a file as JSON, and an entry for each that can't be read.
+// Its error is that none can.
+func objects(text []byte) (documents [][]byte, unread []crontab.Entry, err error) {
+	if documents, err = yamljson.Documents(text); err == nil {
+		return documents, nil, nil
+	}
+	if bytes.Contains(text, []byte("{{")) {
+		return nil, nil, fmt.Errorf("the file looks like a template of Helm; give what helm template prints of it (%w)", err)
+	}
+	documents = nil
+	begin := 0
+	for _, end := range append(separator.FindAllIndex(text, -1), []int{len(text), len(text)}) {
+		read, wrong := yamljson.Documents(text[begin:end[0]])
+		if wrong != nil {
+			line := 1 + bytes.Count(text[:begin], []byte("\n"))
+			unread = append(unread, refused(line, "", fmt.Errorf("begins a document that can't be read: %w", wrong)))
+		}
+		documents = append(documents, read...)
+		begin = end[1]
+	}
+	if len(documents) == 0 {
+		return nil, nil, err
+	}
+	return documents, unread, nil
 }
 
 func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
@@ -133,11 +161,12 @@ var curlImage = regexp.MustCompile(`^(?:(?:docker|quay)\.io/)?(?:curlimages|alpi
 // words returns the command with its arguments, in which the container's own variables are
 // replaced.
 func (c *container) words() (words []string, err error) {
-	values := map[string]string{}
+	values, elsewhere := map[string]string{}, map[string]bool{}
 	for _, v := range c.Env {
 		if v.ValueFrom == nil {
 			values[v.Name] = v.Value
 		}
+		elsewhere[v.Name] = v.ValueFrom != nil
 	}
 	command := c.Command
 	if len(command) == 0 {
@@ -150,8 +179,14 @@ func (c *container) words() (words []string, err error) {
 	}
 	for _, word := range append(append([]string{}, command...), c.Args...) {
 		words = append(words, reference.ReplaceAllStringFunc(word, func(found string) string {
-			value, known := values[found[2:len(found)-1]]
-			if !known {
+			name := found[2 : len(found)-1]
+			value, known := values[name]
+			switch {
+			case known:
+			case elsewhere[name]:
+				err = fmt.Errorf("uses the variable %s, whose value is in the cluster (valueFrom): "+
+					"store it as a secret and write {{secret.NAME}} in a header", found)
+			default:
 				err = fmt.Errorf("uses the variable %s, which the CronJob does not set", found)
 			}
 			return value

@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
+	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // unit is a unit file of systemd.
@@ -189,12 +191,59 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	command := crontab.Command{Cron: expr, Zone: zone, Shell: unspecified(strings.TrimLeft(start[0], "-@:+!")),
 		Variables: services[i].variables()}
 	if e, err = command.Convert("systemd:" + name + "#" + strconv.Itoa(number)); err != nil {
-		return e, errors.New(strings.ReplaceAll(err.Error(), specifier, "%"))
+		text := strings.ReplaceAll(err.Error(), specifier, "%")
+		if services[i].values["EnvironmentFile"] != nil && strings.Contains(text, "uses the variable") {
+			text += "; EnvironmentFile may set it and is not read: write the value into the command"
+		}
+		return e, errors.New(text)
 	}
 	if _, after, found := strings.Cut(string(e.Schedule), specifier); found {
 		return e, fmt.Errorf("sends the value of %%%c, which only systemd knows; write it out", after[0])
 	}
-	return e, nil
+	return e, t.spread(&e)
+}
+
+// spread makes RandomizedDelaySec the jitter of a schedule.
+func (t *unit) spread(e *crontab.Entry) error {
+	values := t.values["RandomizedDelaySec"]
+	if len(values) == 0 {
+		return nil
+	}
+	seconds, ok := timeSpan(values[len(values)-1])
+	if !ok {
+		return fmt.Errorf("has the RandomizedDelaySec %q, which can't be read", values[len(values)-1])
+	}
+	if jitter := int64(math.Ceil(seconds)); jitter > 0 {
+		f := fields(rawjson.Members(e.Schedule))
+		f.raw("jitter", strconv.FormatInt(jitter, 10))
+		e.Schedule = rawjson.Object(f)
+	}
+	return nil
+}
+
+var (
+	spanPart = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*`)
+	spans    = map[string]float64{
+		"": 1, "s": 1, "sec": 1, "second": 1, "seconds": 1, "ms": .001, "msec": .001, "m": 60, "min": 60, "minute": 60, "minutes": 60,
+		"h": 3600, "hr": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400, "w": 604800, "week": 604800,
+		"weeks": 604800,
+	}
+)
+
+// timeSpan returns the seconds of a time span of systemd, such as 90, 5min or 1h 30min.
+func timeSpan(text string) (seconds float64, ok bool) {
+	if strings.TrimSpace(spanPart.ReplaceAllString(text, "")) != "" {
+		return 0, false
+	}
+	for _, part := range spanPart.FindAllStringSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(part[1], 64)
+		unit, known := spans[part[2]]
+		if err != nil || !known {
+			return 0, false
+		}
+		seconds, ok = seconds+n*unit, true
+	}
+	return seconds, ok && seconds < 366*86400
 }
 
 // calendars are the names of times.
