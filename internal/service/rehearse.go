@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -53,9 +54,9 @@ func (r *rehearsing) enter(ctx context.Context, account int64) (bounded context.
 }
 
 // notEntered returns the fault for a rehearsal that had no turn, or whose client went away
-// before.
+// before. A deadline of the call is no matter of the store.
 func notEntered(ctx context.Context) error {
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return fault.Unreachable(ctx.Err())
 	}
 	return &fault.Error{
@@ -66,7 +67,7 @@ func notEntered(ctx context.Context) error {
 
 // rehearsalError returns the fault for an error of a rehearsal that was entered with ctx.
 func rehearsalError(ctx, bounded context.Context, err error) error {
-	if ctx.Err() == nil && bounded.Err() != nil {
+	if !errors.Is(ctx.Err(), context.Canceled) && bounded.Err() != nil {
 		return &fault.Error{
 			Code: fault.TooMany, Reason: fault.Overlapping, RetryAfter: 30 * time.Second,
 			Message: "the rehearsal took too long because the service is busy; try again later, or rehearse a shorter time or fewer schedules",

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,31 @@ func TestTurns_CallsOfAnAccountFollowOneAnother(t *testing.T) {
 		second()
 		if len(all.accounts) != 0 {
 			t.Errorf("%d accounts are kept", len(all.accounts))
+		}
+	})
+}
+
+// A rehearsal whose call has a deadline is not told that the store can't be reached.
+func TestRehearsing_ADeadlineOfTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newRehearsing()
+		_, leave, err := all.enter(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, _, err := all.enter(ctx, 1); fault.CodeOf(err) != fault.TooMany {
+			t.Errorf("while another one is under way: %v", err)
+		}
+		if err := rehearsalError(ctx, ctx, ctx.Err()); fault.CodeOf(err) != fault.TooMany {
+			t.Errorf("while it is under way: %v", err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := all.enter(gone, 1); fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("after its client has gone: %v", err)
 		}
 	})
 }
