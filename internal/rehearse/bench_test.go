@@ -28,6 +28,13 @@ func plan100Minutely(b *testing.B) *Plan {
 	return p
 }
 
+// plan100MinutelyMonth is a month of them: 4,464,000 runs.
+func plan100MinutelyMonth(b *testing.B) *Plan {
+	p := plan100Minutely(b)
+	p.To = p.From.AddDate(0, 1, 0)
+	return p
+}
+
 // withOutcomes makes runs take time and some of them fail.
 func withOutcomes(p *Plan) *Plan {
 	p.Fail, p.Duration = map[string]float64{}, map[string]time.Duration{}
@@ -45,6 +52,8 @@ func BenchmarkRun(b *testing.B) {
 	}{
 		{"1000-daily-a-year/timing", plan1000Daily, 365_000},
 		{"1000-daily-a-year/outcomes", func(b *testing.B) *Plan { return withOutcomes(plan1000Daily(b)) }, 365_000},
+		{"100-minutely-a-month/timing", plan100MinutelyMonth, 4_464_000},
+		{"100-minutely-a-month/outcomes", func(b *testing.B) *Plan { return withOutcomes(plan100MinutelyMonth(b)) }, 4_464_000},
 		{"100-minutely-a-year/timing", plan100Minutely, 52_560_000},
 		{"100-minutely-a-year/outcomes", func(b *testing.B) *Plan { return withOutcomes(plan100Minutely(b)) }, 52_560_000},
 	} {

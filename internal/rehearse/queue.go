@@ -60,9 +60,12 @@ func (q *queue) replaceFirst(at int64) {
 	q.down(e)
 }
 
-// down puts an event in the place of the first one.
+// down puts an event in the place of the first one. Nearly always it belongs near the end,
+// so it takes the way of the earliest events there and comes back from below, which needs
+// fewer comparisons.
 func (q *queue) down(e event) {
-	i, n := 0, len(q.events)
+	events := q.events
+	i, n := 0, len(events)
 	for {
 		child := 4*i + 1
 		if child >= n {
@@ -70,17 +73,22 @@ func (q *queue) down(e event) {
 		}
 		least := child
 		for k := child + 1; k < min(child+4, n); k++ {
-			if q.events[k].before(q.events[least]) {
+			if events[k].before(events[least]) {
 				least = k
 			}
 		}
-		if !q.events[least].before(e) {
-			break
-		}
-		q.events[i] = q.events[least]
+		events[i] = events[least]
 		i = least
 	}
-	q.events[i] = e
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(events[parent]) {
+			break
+		}
+		events[i] = events[parent]
+		i = parent
+	}
+	events[i] = e
 }
 
 // busy finds the minutes in which most runs start, told in order of time.
