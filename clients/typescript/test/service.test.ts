@@ -118,6 +118,13 @@ describe("the client", () => {
     const second = await punctual.schedules.put(key, { url: `${target.target}/state`, method: "POST", body: {}, cron: "0 3 * * *" }, { ifMatch: first.etag! }).withResponse();
     assert.deepEqual([second.created, second.etag], [false, '"2"']);
     const spec = { url: "https://example.com", cron: "0 3 * * *" };
+    const edited = await punctual.schedules.rehearseEdit(key, { cron: "0 4 * * *" });
+    assert.deepEqual(edited.schedules.map((one) => [one.key, one.result]), [["nightly report", "changed"]]);
+    assert.notEqual(edited.schedules[0]!.difference.first, null);
+    assert.equal((await punctual.schedules.rehearsePut(key, spec)).schedules[0]?.result, "changed");
+    assert.equal((await punctual.schedules.rehearsePut({ key: "new one" }, spec)).schedules[0]?.result, "created");
+    assert.equal((await punctual.schedules.details(key)).revision, 2, "a rehearsal stores nothing");
+    assert.equal((await rejected(punctual.schedules.get({ key: "new one" }))).status, 404);
     assert.equal((await rejected(punctual.schedules.put(key, spec, { ifMatch: first.etag! }))).status, 412);
     assert.equal((await rejected(punctual.schedules.put(key, spec, { ifNew: true }))).status, 412);
     assert.equal((await punctual.schedules.edit(key, { name: "Report", tags: ["reports"] })).name, "Report");
