@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,12 +17,36 @@ var sqliteDialect = dialect{
 	name: "sqlite", now: `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`, json: "TEXT",
 	columns: `id, job, CAST((julianday(created_at) - 2440587.5) * 86400000000 AS INTEGER) AS created, length(CAST(job AS BLOB)) AS size`,
 	bind:    func(query string) string { return query }, lock: lockSQLite,
-	// One transaction writes at a time, so numbers are in the order of the commits.
-	take: func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error) {
-		rows, _, err := s.selectRows(ctx, tx, want, maxBytes, "seq", `seq > 0`)
-		return rows, err
-	},
-	again: busy,
+	take: takeSQLite, again: busy,
+}
+
+// takeSQLite takes the first rows: one transaction writes at a time, so numbers are in the
+// order of the commits. Rows are read one at a time and cost only what is read, so the
+// query needs no bound of bytes.
+func takeSQLite(ctx context.Context, tx *sql.Tx, s *source, want int) (rows []row, err error) {
+	found, err := tx.QueryContext(ctx, `SELECT seq, `+s.columns+` FROM punctual_outbox ORDER BY seq LIMIT `+strconv.Itoa(want))
+	if err != nil {
+		return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	defer func() { _ = found.Close() }()
+	size := 0
+	for found.Next() {
+		var r row
+		var created int64
+		var bytes int
+		if err := found.Scan(&r.seq, &r.id, &r.job, &created, &bytes); err != nil {
+			return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+		}
+		if size += bytes; len(rows) > 0 && size > maxBytes {
+			break
+		}
+		r.createdAt = time.UnixMicro(created)
+		rows = append(rows, r)
+	}
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	return rows, nil
 }
 
 const (

@@ -3,8 +3,32 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"testing"
 )
+
+func TestTakeSQLite_BoundsBytes(t *testing.T) {
+	t.Parallel()
+	url, db := databases["sqlite"](t)
+	defer func() { _ = db.Close() }()
+	execute(t, db, sqliteSchema)
+	s, err := open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.db.Close() }()
+	job := `{"body":"` + strings.Repeat("x", 1<<20-11) + `"}`
+	insert(t, db, job, job, job, job, job, job, job, job, job)
+	for _, want := range []int{maxBytes / len(job), 9 - maxBytes/len(job), 0} {
+		rows, err := s.turn(t.Context(), &turn{note: strings.Repeat("n", 1+want), want: maxRows})
+		if err != nil || len(rows) != want {
+			t.Fatalf("the turn took %d rows, %v; want %d", len(rows), err, want)
+		}
+		if _, err := s.turn(t.Context(), &turn{answered: rows}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // TestLockSQLite_WaitsForWriters: a turn begins while the application writes, and sees
 // what was committed meanwhile.
