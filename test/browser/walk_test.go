@@ -28,7 +28,7 @@ func TestWalk_FromTheAlertToTheOutcome(t *testing.T) {
 	}
 	click("Last failure").See("no connection to the database", "Details")
 	p.Wait(`[...document.querySelectorAll("dd a")].some((e) => e.innerText.trim() === "Invoices")`)
-	click("Invoices").See("in a row", "Acknowledge")
+	click("Invoices").See("Failing", "Acknowledge")
 	click("Acknowledge").See("The failures are acknowledged", "until it succeeds")
 	click("View last failure").See("no connection to the database", "Run again")
 	click("Run again").See("Completed", "response 200")
