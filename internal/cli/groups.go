@@ -113,7 +113,7 @@ func (c *groupsDelete) Run(env *environment) error {
 }
 
 // printGroupJobs prints the jobs that a request with a group has created.
-func (c *serviceFlags) printGroupJobs(env *environment, records []byte) error {
+func (c *serviceFlags) printGroupJobs(env *environment, records []byte, repeated bool) error {
 	if c.JSON {
 		return c.print(env, records, nil)
 	}
@@ -129,8 +129,7 @@ func (c *serviceFlags) printGroupJobs(env *environment, records []byte) error {
 		if !c.Quiet {
 			text = fmt.Sprintf("job %d is due %s", jobs[i].JobID, c.terminal(env).moment(jobs[i].Job.ScheduledAt))
 			if jobs[i].Job.HasConflict {
-				text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", jobs[i].JobID,
-					printable(jobs[i].Job.State))
+				text = found(&jobs[i], repeated)
 			}
 		}
 		if _, err := fmt.Fprintln(env.out, text); err != nil {

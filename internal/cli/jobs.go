@@ -73,14 +73,14 @@ func (c *jobsCreate) Run(env *environment) error {
 	if c.Target == "" && c.File == "" && !group {
 		return failed(statusUsage, "give the url that the request goes to, --group NAME, --file FILE or --batch FILE")
 	}
-	record, err := c.create(env, body)
+	record, repeated, err := c.create(env, body)
 	if err == nil && rawjson.Value(record).Kind() == '[' {
-		return c.printGroupJobs(env, record)
+		return c.printGroupJobs(env, record, repeated)
 	}
 	return c.started(env, record, err, &c.waitFlags, func(j *client.JobRecord) string {
 		text := fmt.Sprintf("job %d is due %s", j.JobID, c.terminal(env).moment(j.Job.ScheduledAt))
 		if j.Job.HasConflict {
-			text = fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.JobID, printable(j.Job.State))
+			text = found(j, repeated)
 		} else if j.ScheduleID != nil {
 			text += ", the first run of schedule " + printable(*j.ScheduleID)
 		}
@@ -88,18 +88,12 @@ func (c *jobsCreate) Run(env *environment) error {
 	})
 }
 
-// create creates the job of a body, once although its response is lost.
-func (c *jobsCreate) create(env *environment, body []byte) ([]byte, error) {
-	body, own := identify(body)
-	got, repeated, err := c.callRepeating(env, "/api/jobs", body, nil)
-	if err != nil {
-		return nil, err
+// found says that a call has created no job because there is one already.
+func found(j *client.JobRecord, repeated bool) string {
+	if repeated {
+		return fmt.Sprintf("job %d exists and is %s; an earlier try of this command may have created it", j.JobID, printable(j.Job.State))
 	}
-	record, err := c.serviceFlags.data(env, got)
-	if err == nil && repeated {
-		record = withoutConflicts(record, []bool{own})
-	}
-	return record, err
+	return fmt.Sprintf("job %d already holds this key and is %s; nothing was created", j.JobID, printable(j.Job.State))
 }
 
 // body returns the body of the create request.

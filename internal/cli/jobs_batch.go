@@ -27,15 +27,12 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	if !c.JSON {
 		header.Set("Prefer", "return=minimal")
 	}
-	text, own := identifyAll(text, header.Get("Content-Type") != "application/json")
+	text = identifyAll(text, header.Get("Content-Type") != "application/json")
 	got, repeated, err := c.callRepeating(env, "/api/jobs/batch", text, header)
 	if err != nil {
 		return err
 	}
 	records, err := c.serviceFlags.data(env, got)
-	if err == nil && repeated {
-		records = withoutConflicts(records, own)
-	}
 	if err == nil && then {
 		records = withThen(records, got.text)
 	}
@@ -60,12 +57,14 @@ func (c *jobsCreate) createBatch(env *environment) error {
 			held++
 		}
 	}
-	if held == 0 {
-		_, err = fmt.Fprintf(env.out, "%s created\n", counted(len(jobs), "job", "jobs"))
-	} else {
-		_, err = fmt.Fprintf(env.out, "%s created; %d not, because existing jobs hold their keys\n", counted(len(jobs)-held, "job", "jobs"),
-			held)
+	text = fmt.Appendf(nil, "%s created", counted(len(jobs)-held, "job", "jobs"))
+	switch {
+	case held > 0 && repeated:
+		text = fmt.Appendf(text, "; %d exist, which an earlier try of this command may have created", held)
+	case held > 0:
+		text = fmt.Appendf(text, "; %d not, because existing jobs hold their keys", held)
 	}
+	_, err = fmt.Fprintf(env.out, "%s\n", text)
 	return err
 }
 

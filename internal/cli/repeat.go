@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -21,17 +23,36 @@ const (
 	longestRepeat = 2 * time.Second
 )
 
+// create creates a job or a schedule once, although its response is lost. repeated reports
+// whether an earlier try may have created it.
+func (c *serviceFlags) create(env *environment, body []byte) (record []byte, repeated bool, err error) {
+	body, id := identify(body)
+	got, repeated, err := c.callRepeating(env, "/api/jobs", body, nil)
+	if repeated && err != nil && id != "" {
+		err = fmt.Errorf("%w\nIt isn't known whether the job was created; with --request-id %s the command creates it once", err, id)
+	}
+	if err != nil {
+		return nil, repeated, err
+	}
+	record, err = c.data(env, got)
+	return record, repeated, err
+}
+
 // callRepeating is call for a request that the service recognises by its request_id: it
 // repeats it while it does not know what became of it. repeated reports whether it did.
 func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
 	header http.Header) (got *response, repeated bool, err error) {
-	end := time.Now().Add(repeatFor)
+	var end time.Time
 	for n, wait := 0, firstRepeat; ; n, wait = n+1, min(2*wait, longestRepeat) {
 		got, err := c.call(env, http.MethodPost, path, body, header)
 		again := inDoubt(err) && n < maxRepeats || repeated && unconnected(err)
 		if err == nil || !again {
 			return got, repeated, err
 		}
+		if !repeated {
+			end = time.Now().Add(repeatFor)
+		}
+		repeated = true
 		pause := wait
 		var refused *refusal
 		if errors.As(err, &refused) {
@@ -40,7 +61,6 @@ func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
 		if time.Now().Add(pause).After(end) || !rest(env.ctx, pause) {
 			return nil, repeated, err
 		}
-		repeated = true
 	}
 }
 
@@ -60,45 +80,39 @@ func inDoubt(err error) bool {
 // unconnected reports whether a call failed before it was sent.
 func unconnected(err error) bool {
 	var network *net.OpError
-	return errors.As(err, &network) && network.Op == "dial"
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &network) && network.Op == "dial" || errors.As(err, &certificate)
 }
 
-// identify gives the body of a request a request_id unless it has one. It reports whether
-// a conflict can only be with an earlier try of the same call.
-func identify(body []byte) (with []byte, own bool) {
+// identify gives the body of a request a request_id, which it returns, unless it has one.
+func identify(body []byte) (with []byte, id string) {
 	v, err := rawjson.Read(body)
-	if err != nil || v.Kind() != '{' || rawjson.Get(v, "request_id") != nil {
-		return body, false // the service reports what is wrong with it
+	if err != nil || v.Kind() != '{' || !rawjson.IsNull(rawjson.Get(v, "request_id")) {
+		return body, "" // the service reports what is wrong with it
 	}
-	rest := bytes.TrimSpace(bytes.TrimSpace(body)[1:])
-	with = append(make([]byte, 0, len(body)+64), `{"request_id":"auto-`...)
-	with = append(append(with, rand.Text()...), '"')
-	if rest[0] != '}' {
-		with = append(with, ',')
-	}
-	return append(with, rest...), rawjson.IsNull(rawjson.Get(v, "idempotency_key"))
+	id = "auto-" + rand.Text()
+	return rawjson.Object(setField(rawjson.Members(v), "request_id", rawjson.Quote(id))), id
 }
 
-// identifyAll gives each job of a batch a request_id, as identify does. own has an element
-// for each, in order; it is empty for a body that is no batch.
-func identifyAll(text []byte, lines bool) (with []byte, own []bool) {
+// identifyAll gives each job of a batch a request_id, as identify does.
+func identifyAll(text []byte, lines bool) []byte {
 	one := func(item []byte) []byte {
-		item, mine := identify(item)
-		own = append(own, mine)
+		item, _ = identify(item)
 		return item
 	}
 	if lines {
+		var with []byte
 		for line := range bytes.Lines(text) {
 			if item := bytes.TrimSpace(line); len(item) > 0 {
 				line = append(one(item), '\n')
 			}
 			with = append(with, line...)
 		}
-		return with, own
+		return with
 	}
 	v, err := rawjson.Read(text)
 	if err != nil {
-		return text, nil
+		return text
 	}
 	all := func(items rawjson.Value) rawjson.Value {
 		elements := rawjson.Elements(items)
@@ -108,7 +122,7 @@ func identifyAll(text []byte, lines bool) (with []byte, own []bool) {
 		return rawjson.Array(elements)
 	}
 	if v.Kind() == '[' {
-		return all(v), own
+		return all(v)
 	}
 	members := rawjson.Members(v)
 	for i, m := range members {
@@ -116,44 +130,8 @@ func identifyAll(text []byte, lines bool) (with []byte, own []bool) {
 		case m.Name == "jobs" && m.Value.Kind() == '[':
 			members[i].Value = all(m.Value)
 		case m.Name == "then":
-			members[i].Value, _ = identify(m.Value)
+			members[i].Value = one(m.Value)
 		}
-	}
-	return rawjson.Object(members), own
-}
-
-// withoutConflict returns a record that does not say that another job holds the key: the
-// job is of an earlier try of the same call.
-func withoutConflict(record rawjson.Value) rawjson.Value {
-	members := rawjson.Members(record)
-	for i, m := range members {
-		switch m.Name {
-		case "job":
-			members[i].Value = withoutConflict(m.Value)
-		case "has_confict": // as the contract spells it
-			members[i].Value = rawjson.Value("false")
-		}
-	}
-	if members == nil {
-		return record
 	}
 	return rawjson.Object(members)
-}
-
-// withoutConflicts is withoutConflict for the records of own jobs. Where all records are
-// of one request, own has one element.
-func withoutConflicts(records rawjson.Value, own []bool) rawjson.Value {
-	if records.Kind() != '[' {
-		if len(own) == 1 && own[0] {
-			return withoutConflict(records)
-		}
-		return records
-	}
-	elements := rawjson.Elements(records)
-	for i := range elements {
-		if len(own) == 1 && own[0] || i < len(own) && own[i] {
-			elements[i] = withoutConflict(elements[i])
-		}
-	}
-	return rawjson.Array(elements)
 }

@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
 // TestCreate_RepeatsWhatWasLost: the responses to the first tries are lost, and the
@@ -28,21 +27,42 @@ func TestCreate_RepeatsWhatWasLost(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		_, _ = io.WriteString(w, `{"data":{"job_id":7,"args":{"has_confict":true},"job":{"state":"pending","has_confict":true}}}`)
+		_, _ = io.WriteString(w, `{"data":{"job_id":7,"job":{"state":"available","has_confict":true}}}`)
 	}))
 	defer s.Close()
-	var out bytes.Buffer
-	env := &environment{ctx: t.Context(), out: &out, errOut: &out}
-	c := jobsCreate{serviceFlags: serviceFlags{URL: s.URL, Key: "sk_x", displayFlags: displayFlags{JSON: true}}}
-	record, err := c.create(env, []byte(`{"url":"https://x"}`))
-	if err != nil {
-		t.Fatal(err)
+	said := wantPlayed(t, "", 0, "jobs", "create", "https://x", "--url", s.URL, "--api-key", "sk_x")
+	if want := "job 7 exists and is available; an earlier try of this command may have created it\n"; said != want {
+		t.Errorf("said %q, want %q", said, want)
 	}
-	if want := `{"job_id":7,"args":{"has_confict":true},"job":{"state":"pending","has_confict":false}}`; string(record) != want {
-		t.Errorf("the record is %s, want %s", record, want)
-	}
-	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] || !strings.HasPrefix(bodies[0], `{"request_id":"auto-`) {
+	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] || !strings.Contains(bodies[0], `"request_id":"auto-`) {
 		t.Errorf("the bodies are %q", bodies)
+	}
+}
+
+// TestCreate_SaysWhatIsNotKnown: no try has a response.
+func TestCreate_SaysWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		calls++
+		panic(http.ErrAbortHandler)
+	}))
+	defer s.Close()
+	said := wantPlayed(t, "", statusUnreachable, "schedules", "create", "https://x", "--every", "1 hour", "--url", s.URL, "--api-key", "sk_x")
+	if calls != 1+maxRepeats || !strings.Contains(said, "; with --request-id auto-") {
+		t.Errorf("after %d calls: %s", calls, said)
+	}
+}
+
+func TestCreate_DoesNotRepeatWithoutTrust(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer s.Close()
+	c := jobsCreate{serviceFlags: serviceFlags{URL: s.URL, Key: "sk_x"}}
+	_, repeated, err := c.create(&environment{ctx: t.Context(), out: io.Discard, errOut: io.Discard}, []byte(`{}`))
+	if repeated || exitStatus(err) != statusUnreachable {
+		t.Errorf("repeated %v, %v", repeated, err)
 	}
 }
 
@@ -72,42 +92,15 @@ func TestIdentifyAll(t *testing.T) {
 	for _, x := range []struct {
 		text, want string
 		lines      bool
-		own        []bool
 	}{
-		{"{\"a\":1.10}\n\n {} \n[1]\n", "{\"request_id\":\"ID\",\"a\":1.10}\n\n{\"request_id\":\"ID\"}\n[1]\n", true,
-			[]bool{true, true, false}},
-		{`[{"idempotency_key":"k"}, {"request_id":"r"}]`, `[{"request_id":"ID","idempotency_key":"k"},{"request_id":"r"}]`, false,
-			[]bool{false, false}},
-		{`{"jobs":[{"a":1}],"then":{"b":2}}`, `{"jobs":[{"request_id":"ID","a":1}],"then":{"request_id":"ID","b":2}}`, false, []bool{true}},
-		{`[{"a":1`, `[{"a":1`, false, nil},
+		{"{\"a\":1.10}\n\n {} \n[1]\n", "{\"a\":1.10,\"request_id\":\"ID\"}\n\n{\"request_id\":\"ID\"}\n[1]\n", true},
+		{`[{"request_id":null,"a":1}, {"request_id":"r"}]`, `[{"request_id":"ID","a":1},{"request_id":"r"}]`, false},
+		{`{"jobs":[{"a":1}],"then":{"b":2}}`, `{"jobs":[{"a":1,"request_id":"ID"}],"then":{"b":2,"request_id":"ID"}}`, false},
+		{`[{"a":1`, `[{"a":1`, false},
 	} {
-		with, own := identifyAll([]byte(x.text), x.lines)
-		got := string(with)
-		for {
-			_, rest, found := strings.Cut(got, `"auto-`)
-			if !found {
-				break
-			}
-			id, _, _ := strings.Cut(rest, `"`)
-			got = strings.Replace(got, "auto-"+id, "ID", 1)
+		got := regexp.MustCompile(`auto-[A-Z2-7]+`).ReplaceAllString(string(identifyAll([]byte(x.text), x.lines)), "ID")
+		if got != x.want {
+			t.Errorf("%s becomes %s, want %s", x.text, got, x.want)
 		}
-		if got != x.want || len(own) != len(x.own) {
-			t.Errorf("%s becomes %s (%v), want %s (%v)", x.text, got, own, x.want, x.own)
-			continue
-		}
-		for i := range own {
-			if own[i] != x.own[i] {
-				t.Errorf("%s: item %d is own: %v", x.text, i, own[i])
-			}
-		}
-	}
-}
-
-func TestWithoutConflicts(t *testing.T) {
-	t.Parallel()
-	records := rawjson.Value(`[{"job_id":1,"has_confict":true},{"job_id":2,"has_confict":true}]`)
-	if got, want := string(withoutConflicts(records, []bool{true, false})),
-		`[{"job_id":1,"has_confict":false},{"job_id":2,"has_confict":true}]`; got != want {
-		t.Errorf("the records are %s, want %s", got, want)
 	}
 }

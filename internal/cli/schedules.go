@@ -83,12 +83,15 @@ func (c *schedulesCreate) Run(env *environment) error {
 	if !hasField(members, "cron") && !hasField(members, "repeat_every") {
 		return failed(statusUsage, "say how often it runs: --every '5 minutes', --cron '0 9 * * *', or --when 'every weekday at 9:00'")
 	}
-	record, err := c.record(env, http.MethodPost, "/api/jobs", rawjson.Object(members))
+	record, repeated, err := c.create(env, rawjson.Object(members))
 	id := func(j *client.JobRecord) string { return orNothing(j.ScheduleID) }
 	return printOne(&c.displayFlags, env, record, err, id, func(j *client.JobRecord) error {
 		text := "schedule %s is created; its first run is job %d, due %s"
 		if j.Job.HasConflict {
 			text = "schedule %s already holds this key; nothing was created. Its run is job %d, due %s"
+			if repeated {
+				text = "schedule %s exists; an earlier try of this command may have created it. Its run is job %d, due %s"
+			}
 		}
 		return c.say(env, text, printable(orNothing(j.ScheduleID)), j.JobID, c.terminal(env).moment(j.Job.ScheduledAt))
 	})
