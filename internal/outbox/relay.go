@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -233,6 +234,11 @@ func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 			return nil, false
 		}
 		r.Log.Warn("the database of the outbox can't be used; trying again", "error", err)
+		// It may be committed although its response was lost. All but the note can be
+		// repeated: the position is as it was, and the rows were not sent.
+		if t.note != "" && !slices.Contains(t.ended, t.note) {
+			t.ended = append(t.ended, t.note)
+		}
 		r.pause(ctx, backoff)
 		if ctx.Err() != nil || !r.leads() {
 			return nil, false
