@@ -388,7 +388,12 @@ func TestRelay_TakesOverFromOneInATransaction(t *testing.T) {
 		}
 		defer before.db.Close()
 		before.abandoned = 3 * time.Second
-		tx, err := before.begin(t.Context())
+		conn, err := before.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		tx, err := before.begin(t.Context(), conn)
 		if err != nil {
 			t.Fatal(err)
 		}

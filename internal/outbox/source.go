@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
@@ -85,8 +86,10 @@ type dialect struct {
 	// lock has a transaction that began wait until it is the only one that writes; nil
 	// where others may write beside it.
 	lock func(ctx context.Context, tx *sql.Tx) error
-	bind func(query string) string
-	json string // the cast of a text to the type of job
+	// restore is what a connection needs after a transaction that failed; "" is nothing.
+	restore string
+	bind    func(query string) string
+	json    string // the cast of a text to the type of job
 	// take takes rows; nil on PostgreSQL, which has a turn of its own.
 	take func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
 	// again reports whether a transaction that failed can be tried again at once.
@@ -128,8 +131,18 @@ func (s *source) within(ctx context.Context, f func(*sql.Tx) error) error {
 	}
 }
 
-func (s *source) once(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.begin(ctx)
+func (s *source) once(ctx context.Context, f func(*sql.Tx) error) (err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connecting to the database of the outbox: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			s.clean(ctx, conn)
+		}
+		_ = conn.Close() // returns it to the pool
+	}()
+	tx, err := s.begin(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -143,9 +156,20 @@ func (s *source) once(ctx context.Context, f func(*sql.Tx) error) error {
 	return nil
 }
 
+// clean makes a connection whose transaction failed usable for others, or discards it. The
+// transaction can't be used for it, as it has ended with its context.
+func (s *source) clean(ctx context.Context, conn *sql.Conn) {
+	if s.restore == "" {
+		return
+	}
+	if _, err := conn.ExecContext(context.WithoutCancel(ctx), s.restore); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+}
+
 // begin begins a transaction that the database ends if the relay is silent.
-func (s *source) begin(ctx context.Context) (*sql.Tx, error) {
-	tx, err := s.db.BeginTx(ctx, s.options)
+func (s *source) begin(ctx context.Context, conn *sql.Conn) (*sql.Tx, error) {
+	tx, err := conn.BeginTx(ctx, s.options)
 	if err != nil {
 		return nil, fmt.Errorf("beginning a transaction of the outbox: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 var sqliteDialect = dialect{
 	name: "sqlite", now: `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`, json: "TEXT",
 	columns: `id, job, CAST((julianday(created_at) - 2440587.5) * 86400000000 AS INTEGER) AS created, length(CAST(job AS BLOB)) AS size`,
-	bind:    func(query string) string { return query }, lock: lockSQLite,
+	bind:    func(query string) string { return query }, lock: lockSQLite, restore: waitOthers,
 	take: takeSQLite, again: busy,
 }
 
@@ -53,8 +53,13 @@ const (
 	// lockEvery is how often the relay tries to become the writer, and lockWithin for how
 	// long. SQLite's own waiting tries ever less often, up to each 100 ms: beside writers
 	// that follow one another closely, it would find the lock free after seconds.
+	// The first tries are at short pauses; a writer that takes longer is not asked so often.
 	lockEvery  = time.Millisecond
+	lockSlowly = 5 * time.Millisecond
+	lockHasty  = 200 // tries
 	lockWithin = 5 * time.Second
+	// waitOthers is SQLite's own waiting in all other statements.
+	waitOthers = `PRAGMA busy_timeout = 5000`
 )
 
 func busy(err error) bool {
@@ -67,17 +72,20 @@ func lockSQLite(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
 		return err
 	}
-	for end := time.Now().Add(lockWithin); ; sleep(ctx, lockEvery) {
+	end := time.Now().Add(lockWithin)
+	for try := 1; ; try++ {
 		_, err := tx.ExecContext(ctx, `UPDATE punctual_outbox_relay SET id = id WHERE false`)
-		if busy(err) && time.Now().Before(end) && ctx.Err() == nil {
-			continue
-		}
-		if err != nil {
+		if !busy(err) || !time.Now().Before(end) || ctx.Err() != nil {
+			if err == nil { // the commit may have to wait for readers
+				_, err = tx.ExecContext(ctx, waitOthers)
+			}
 			return err
 		}
-		// The commit may have to wait for readers.
-		_, err = tx.ExecContext(ctx, `PRAGMA busy_timeout = 5000`)
-		return err
+		if try < lockHasty {
+			sleep(ctx, lockEvery)
+		} else {
+			sleep(ctx, lockSlowly)
+		}
 	}
 }
 
