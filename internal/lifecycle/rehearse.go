@@ -65,6 +65,27 @@ func (c *Course) Undisturbed(run *job.Job, ended time.Time) (due time.Time, ok b
 	return due, due.After(ended)
 }
 
+// AppendUndisturbed appends when the runs after a run are due, in order and in microseconds
+// since 1970, as far as the capacity of due reaches: those before a time that follow runs
+// which start when they are due, take a time, are successes, and which [Course.Undisturbed]
+// is true of.
+func (c *Course) AppendUndisturbed(due []int64, run *job.Job, took time.Duration, before time.Time) []int64 {
+	p := c.plan
+	if p.spec.MaxRuns > 0 {
+		most := max(p.spec.MaxRuns-1-run.Runs, 0)
+		due = due[:len(due):min(int64(cap(due)), int64(len(due))+most)]
+	}
+	old, last := len(due), run.ScheduledAt.UnixMicro()
+	due = p.grid.AppendDue(due, schedule.Later(run.ScheduledAt, p.Since), before)
+	for i, next := range due[old:] {
+		if next-last <= took.Microseconds() {
+			return due[:old+i]
+		}
+		last = next
+	}
+	return due
+}
+
 // NextRun returns the run of a schedule that is due at a time and created at another.
 func NextRun(s *job.Schedule, due, now time.Time) *job.Job {
 	spec := job.ReadSpec(s.Args)

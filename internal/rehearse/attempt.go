@@ -138,17 +138,18 @@ func passing(spec *job.Spec) int {
 
 // fails reports whether an attempt fails.
 func (a *actor) fails(due time.Time, number int) bool {
-	return a.share > 0 && fails(a.seed, a.share, due, number)
+	return a.share > 0 && fails(a.seed, a.share, due.UnixMicro(), number)
 }
 
 // Fails reports whether an attempt of a run fails, numbered from 1, if a share of the
 // attempts of its key does.
 func Fails(key string, share float64, due time.Time, number int) bool {
-	return fails(seedOf(key), share, due, number)
+	return fails(seedOf(key), share, due.UnixMicro(), number)
 }
 
-func fails(seed uint64, share float64, due time.Time, number int) bool {
-	h := mix(seed ^ mix(uint64(due.UnixMicro())) ^ mix(uint64(number)<<32))
+// fails is the function Fails for a due time in microseconds since 1970.
+func fails(seed uint64, share float64, due int64, number int) bool {
+	h := mix(seed ^ mix(uint64(due)) ^ mix(uint64(number)<<32))
 	return float64(h>>11)/(1<<53) < share
 }
 

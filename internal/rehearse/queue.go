@@ -91,36 +91,39 @@ func (q *queue) down(e event) {
 	events[i] = e
 }
 
-// busy finds the minutes in which most runs start, told in order of time.
+// busy counts the runs that start in each minute of a window of time, and finds the
+// minutes of all windows in which most start.
 type busy struct {
 	at     time.Time // of the latest run
-	minute int64     // minutes since 1970
-	runs   int64
+	begin  int64     // of the window, in minutes since 1970
+	counts []int32   // for each minute of the window; they take the bulk of a rehearsal's memory
 	top    []Minute
 }
 
 func (b *busy) add(at time.Time) {
-	if minute := floor(at.Unix(), 60); minute != b.minute {
-		b.flush()
-		b.minute = minute
-	}
 	b.at = at
-	b.runs++
+	b.counts[floor(at.Unix(), 60)-b.begin]++
 }
 
-// remove takes back the latest runs, which were in one minute.
-func (b *busy) remove(n int) { b.runs -= int64(n) }
+// remove takes back the latest runs, which started in one minute.
+func (b *busy) remove(n int) { b.counts[floor(b.at.Unix(), 60)-b.begin] -= int32(n) }
 
-// flush considers the minute that is over.
+// flush considers the minutes of the window, which is over.
 func (b *busy) flush() {
-	if b.runs == 0 {
-		return
+	for i, n := range b.counts {
+		least := int64(0)
+		if len(b.top) == maxBusiest {
+			least = b.top[maxBusiest-1].Runs
+		}
+		if int64(n) > least {
+			b.insert(Minute{time.Unix((b.begin+int64(i))*60, 0).UTC(), int64(n)})
+		}
 	}
-	m := Minute{time.Unix(b.minute*60, 0).UTC(), b.runs}
-	b.runs = 0
-	if len(b.top) == maxBusiest && b.top[maxBusiest-1].Runs >= m.Runs {
-		return
-	}
+	clear(b.counts)
+}
+
+// insert puts a minute behind those that have as many runs or more.
+func (b *busy) insert(m Minute) {
 	i, _ := slices.BinarySearchFunc(b.top, m, func(have, m Minute) int {
 		if have.Runs >= m.Runs {
 			return -1

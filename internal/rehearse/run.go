@@ -15,21 +15,36 @@ import (
 // other goroutines run.
 func Run(ctx context.Context, p *Plan) (*Result, error) {
 	r := newRehearsal(p)
-	for steps := 0; r.queue.len() > 0 && r.cut == nil; steps++ {
-		if steps%128 == 0 {
+	for r.queue.len() > 0 && r.queue.first().at < r.until && r.cut == nil {
+		end := r.window()
+		if err := r.eachApart(ctx, end); err != nil {
+			return nil, err
+		}
+		if err := r.runUntil(ctx, end); err != nil {
+			return nil, err
+		}
+		r.busy.flush()
+	}
+	return r.result(ctx)
+}
+
+// runUntil carries out the events before a time. Its error is that of ctx.
+func (r *rehearsal) runUntil(ctx context.Context, end int64) error {
+	for ; r.queue.len() > 0 && r.cut == nil; r.steps++ {
+		if r.steps%128 == 0 {
 			if err := ctx.Err(); err != nil {
-				return nil, err
+				return err
 			}
 			runtime.Gosched()
 		}
 		e := r.queue.first()
-		if e.at >= r.until {
+		if e.at >= end {
 			break
 		}
 		r.now = time.UnixMicro(e.at).UTC()
 		r.step(e)
 	}
-	return r.result(ctx)
+	return nil
 }
 
 // rehearsal is a rehearsal under way.
@@ -46,6 +61,15 @@ type rehearsal struct {
 	busy    busy
 	runs    int64
 	work    int64
+
+	steps      int
+	span       int64   // of windows, in minutes
+	windowEnd  int64   // in microseconds
+	certain    bool    // the result is not cut
+	together   bool    // all events are carried out in order
+	apart      bool    // those of one actor are carried out
+	queueOfOne []event // a buffer
+	dues       []int64 // another
 }
 
 // undo is what has to be taken back of a run that started at the moment at which a
@@ -144,7 +168,7 @@ func (r *rehearsal) enter(e *Entry, out *Outcome, index int32) {
 		a.share, a.duration = r.Fail[*s.Key], r.Duration[*s.Key]
 		a.seed = seedOf(*s.Key)
 	}
-	a.quick = len(a.keys) == 0 && !r.oneByOne && r.Final == nil
+	a.quick = len(a.keys) == 0 && !r.oneByOne && r.Final == nil && a.course.Spec().Success.Contains(a.pass)
 	if e.Run == nil {
 		r.over(a)
 		return
@@ -201,7 +225,7 @@ func (r *rehearsal) due(a *actor) {
 		r.push(a, up)
 		return
 	}
-	if a.quick && r.hurry(a) {
+	if r.apart && r.sprint(a) || a.quick && r.hurry(a) {
 		return
 	}
 	r.queue.pop()
@@ -219,9 +243,7 @@ func (r *rehearsal) due(a *actor) {
 // success, and nothing follows but the next run. It returns false for any other.
 func (r *rehearsal) hurry(a *actor) bool {
 	run := a.run
-	if run.Attempt > 0 || run.State != job.Available || a.schedule.Failures > 0 || !run.ScheduledAt.Equal(r.now) ||
-		run.DueAt.After(r.now) ||
-		run.Skipped > 0 || a.fails(run.ScheduledAt, 1) {
+	if !a.calm(r.now) || a.fails(run.ScheduledAt, 1) {
 		return false
 	}
 	ended := r.ending(a, r.now)

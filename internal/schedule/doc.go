@@ -6,7 +6,8 @@
 // steps from the first due time, the grid of a [Cron] follows a wall clock. A
 // [Grid] adds what a schedule can set besides: a beginning and an end, dates
 // without points, and a shift. [LatestIn] returns the last point that has passed,
-// [Grid.Points] counts the points between two times without visiting each.
+// [Grid.Points] counts the points between two times without visiting each, and
+// [Grid.AppendDue] lists them.
 //
 // The package also reads the notations in which clients write times: instants
 // ([ParseInstant], [ParseUnix]), amounts ([ParseAmount], [UnitSeconds]), cron
