@@ -125,6 +125,7 @@ var Least = map[string]identity.Role{
 	"service.Alerts.Notices":             identity.RoleViewer,
 	"service.Alerts.Open":                identity.RoleViewer,
 	"service.Alerts.Put":                 identity.RoleEditor,
+	"service.Alerts.Queued":              identity.RoleViewer,
 	"service.Alerts.Recipients":          identity.RoleViewer,
 	"service.Alerts.Test":                identity.RoleEditor,
 	"auth.Authenticator.AddKey":          identity.RoleAdmin,

@@ -3,6 +3,8 @@ package alert
 import (
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -48,23 +50,22 @@ func (t *tracker) deliver(w *watched, m *notify.Message) (sent []store.AlertMess
 	if t.Link != nil && m.Job != 0 {
 		m.Link = t.Link(m.Job)
 	}
-	var to []string
-	left := 0
+	notice := Notice{ID: uuid.New()}
 	for _, r := range w.def.To {
 		m.Unsent = 0
 		if r.Channel == job.AlertMail {
 			if !t.account.takeMail() {
-				left++
+				notice.Left++
 				continue
 			}
 			m.Unsent, t.account.Unsent = t.account.Unsent, 0
 		}
 		t.account.Sent++
 		d := Delivery(t.m.Owner, r, m, t.m.Now)
+		d.MessageID = notice.add(&r)
 		t.changes.Deliveries = append(t.changes.Deliveries, d)
 		sent = append(sent, store.AlertMessage{Job: d.Job, ID: d.MessageID})
-		to = append(to, r.shown())
 	}
-	w.data.note(m, t.m.Now, to, left)
+	w.data.note(&notice, m, t.m.Now)
 	return sent
 }

@@ -29,6 +29,8 @@ type Input struct {
 	// HeldBack reports whether a limit holds a queue item back, so that it doesn't
 	// count as late. Nil: none does.
 	HeldBack func(store.QueueKey) bool
+	// Retention is how long notices are kept; 0: until others take their place.
+	Retention time.Duration
 }
 
 // tracker turns one Snapshot into changes.
@@ -243,6 +245,7 @@ func (t *tracker) finish() *store.AlertChanges {
 		if !w.changed {
 			continue
 		}
+		w.data.pruneNotices(w.def, Since(t.m.Now, t.Retention))
 		w.Data, w.WakeAt = encode(&w.data), time.Time{}
 		if len(w.data.Merged) > 0 {
 			w.WakeAt = time.UnixMicro(w.data.Since).Add(minute).UTC()
@@ -260,6 +263,14 @@ func (t *tracker) finish() *store.AlertChanges {
 	}
 	t.changes.Data = encode(&t.account)
 	return &t.changes
+}
+
+// Since returns from when on notices are kept; zero with a retention of 0.
+func Since(now time.Time, retention time.Duration) time.Time {
+	if retention <= 0 {
+		return time.Time{}
+	}
+	return now.Add(-retention)
 }
 
 // Delivery returns a message to a receiver.

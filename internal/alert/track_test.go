@@ -28,6 +28,7 @@ type kept struct {
 	pending   map[string]string // the types of all messages by their ids
 	lasts     bool
 	muted     bool // someSchedule
+	retention time.Duration
 	number    int64
 }
 
@@ -57,7 +58,7 @@ func (k *kept) track(late []LateRun, events ...store.AlertOutcome) string {
 		s.Lasts = k.lasts
 		m.States = append(m.States, s)
 	}
-	c := Track(m, Input{Late: late})
+	c := Track(m, Input{Late: late, Retention: k.retention})
 	k.data = c.Data
 	for _, s := range c.States {
 		k.states[s.AlertStateKey] = s

@@ -40,7 +40,7 @@ func (s recordingStore) CompletionChange(ctx context.Context, c *job.Completion,
 
 // watchAlerts makes what tracks alerts, and the store that all others use.
 func (n *Node) watchAlerts() {
-	c := watch.Config{Store: n.database, Log: n.config.Log, HeldBack: func(item store.QueueKey) bool {
+	c := watch.Config{Store: n.database, Log: n.config.Log, Retention: n.config.Retention, HeldBack: func(item store.QueueKey) bool {
 		_, held := store.OwnDue(item.Due)
 		return held
 	}}
@@ -99,6 +99,6 @@ func (n *Node) newAlerts() *service.Alerts {
 	return service.NewAlerts(service.AlertsConfig{
 		Store: n.store, Watcher: n.watcher, Sender: n.runner,
 		Checks: alert.Checks{Targets: job.ReadOptions{CheckHost: n.targets.CheckHost, AllowHTTP: n.targets.AllowHTTP},
-			Mail: n.consent != nil}, Consent: n.consent, Audit: n.audit,
+			Mail: n.consent != nil}, Consent: n.consent, Audit: n.audit, Retention: n.config.Retention,
 	})
 }

@@ -8,17 +8,11 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/fault"
-	"github.com/punctual-dev/punctual/internal/job"
-	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
-const (
-	// noticesShown is how many messages of alerts a page lists.
-	noticesShown = 25
-	// noticeLogs is how many failed deliveries of a job are read for their results.
-	noticeLogs = 50
-)
+// noticesShown is how many messages of alerts a page lists.
+const noticesShown = 25
 
 // readNotices reads what alerts have sent: a page from the parameter from on.
 func (s *Server) readNotices(c *call, d *view.Alerts) error {
@@ -41,15 +35,17 @@ func (s *Server) readNotices(c *call, d *view.Alerts) error {
 	if from+len(page) < len(notices) {
 		d.Older = "/alerts?from=" + strconv.Itoa(from+len(page)) + "#sent"
 	}
+	queued, err := s.Alerts.Queued(c.r.Context(), c.owner(), page)
+	if err != nil {
+		return err
+	}
 	names := map[uuid.UUID]string{}
 	for i := range page {
 		n := &page[i]
 		row := view.AlertNotice{Alert: n.Name, At: n.At, Type: n.Type, Schedule: n.Schedule, Job: n.Job, Failures: n.Failures, To: n.To,
-			Left: n.Left}
+			Messages: n.Messages, Left: n.Left, Queued: queued[i].Known, Waiting: queued[i].Waiting, Attempts: queued[i].Attempts,
+			Next: queued[i].Next}
 		if row.Title, err = s.noticeTitle(c, n.Schedule, names); err != nil {
-			return err
-		}
-		if err := s.noticeResult(c, &row); err != nil {
 			return err
 		}
 		d.Notices = append(d.Notices, row)
@@ -73,36 +69,4 @@ func (s *Server) noticeTitle(c *call, id uuid.UUID, names map[uuid.UUID]string) 
 		return "", err
 	}
 	return names[id], nil
-}
-
-// noticeResult sets how many deliveries of a message are still in the queue and how many
-// were given up, which the log of its job says. Of a job that was deleted nothing is known.
-func (s *Server) noticeResult(c *call, n *view.AlertNotice) error {
-	if n.Job == 0 {
-		return nil
-	}
-	pending, err := s.Service.Deliveries(c.r.Context(), c.owner(), n.Job, deliveriesShown)
-	if err == nil {
-		var failed job.Page[*job.Log]
-		query := job.LogQuery{Job: &job.Ref{Number: n.Job}, Event: job.EventAlertFailed, ListQuery: job.ListQuery{Limit: noticeLogs}}
-		failed, err = s.Service.Logs(c.r.Context(), c.owner(), uuid.Nil, query)
-		for _, l := range failed.Items {
-			if rawjson.Text(rawjson.Get(l.Payload, "type")) == n.Type && !l.InsertedAt.Before(n.At) {
-				n.GivenUp++
-			}
-		}
-	}
-	if err != nil {
-		if fault.CodeOf(err) == fault.NotFound {
-			return nil
-		}
-		return err
-	}
-	for _, p := range pending {
-		if p.Event == n.Type && p.Channel != job.Callback && p.Channel != job.Webhook {
-			n.Pending++
-		}
-	}
-	n.Known = true
-	return nil
 }

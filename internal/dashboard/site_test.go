@@ -69,7 +69,8 @@ func newSite(t *testing.T, secure bool, options ...siteOption) *site {
 	t.Cleanup(vault.Close)
 	config := Config{
 		Secrets: vault,
-		Alerts:  service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver, Audit: recorded}),
+		Alerts: service.NewAlerts(service.AlertsConfig{Store: s, Watcher: noWatcher{}, Sender: &w.receiver, Audit: recorded,
+			Retention: 30 * 24 * time.Hour}),
 		Service: service.New(service.Config{Store: s, Operations: s, Engine: idle{}, Metrics: measures, Listener: events, Quotas: book,
 			Secrets: vault, Audit: recorded}), Auth: w.auth,
 		Quotas: book, Rates: edge.NewRates(0, measures),

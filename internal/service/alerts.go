@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +28,7 @@ type AlertStore interface {
 	AlertList(ctx context.Context, owner job.Owner) ([]*store.Alert, error)
 	AlertStates(ctx context.Context, owner job.Owner, limit int) ([]store.AlertState, error)
 	AlertDelete(ctx context.Context, owner job.Owner, name string) error
+	AlertMessages(ctx context.Context, owner job.Owner, jobs []int64, limit int) (found []*job.Delivery, cut bool, err error)
 }
 
 // AlertWatcher tracks alerts; see package watch.
@@ -51,6 +51,8 @@ type AlertsConfig struct {
 	Checks  alert.Checks
 	Consent *consent.Gate // nil if the service sends no e-mails
 	Audit   *audit.Log    // nil records nothing
+	// Retention is how long what alerts have sent is kept; 0: until others take its place.
+	Retention time.Duration
 }
 
 const (
@@ -228,29 +230,6 @@ func (s *Alerts) Open(ctx context.Context, owner job.Owner, limit int) (open []O
 		}
 	}
 	return open, err
-}
-
-// AlertNotice is a message that an alert has put in the queue for its receivers.
-type AlertNotice struct {
-	Name string // of the alert
-	alert.Notice
-}
-
-// Notices returns the latest messages of the owner's alerts, the latest first: at most
-// alert.MaxNotices of each. Those of a deleted alert are gone.
-func (s *Alerts) Notices(ctx context.Context, owner job.Owner) ([]AlertNotice, error) {
-	all, err := s.Store.AlertList(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	var notices []AlertNotice
-	for _, a := range all {
-		for _, n := range alert.ReadNotices(a.Data) {
-			notices = append(notices, AlertNotice{Name: a.Name, Notice: n})
-		}
-	}
-	slices.SortStableFunc(notices, func(a, b AlertNotice) int { return b.At.Compare(a.At) })
-	return notices, nil
 }
 
 // Delete deletes an alert, or returns a NotFound fault. Its messages that are in

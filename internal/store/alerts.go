@@ -15,7 +15,8 @@ const (
 	// MaxAlerts is the maximum number of alerts of an account.
 	MaxAlerts = 100
 	// MaxAlertBytes is the maximum size of an account's definitions together, in
-	// bytes. They are all read whenever the account is tracked.
+	// bytes. They are all read whenever the account is tracked, with the Data of each
+	// alert: less than 3 KiB.
 	MaxAlertBytes = 128 << 10
 	// MaxTracked is how many outcomes, due states and late runs one AlertTrack
 	// reads of each.
@@ -161,6 +162,10 @@ type Alerts interface {
 	AlertList(ctx context.Context, owner job.Owner) ([]*Alert, error)
 	// AlertStates returns up to limit of the owner's states of failures in a row.
 	AlertStates(ctx context.Context, owner job.Owner, limit int) ([]AlertState, error)
+	// AlertMessages returns the pending deliveries of alerts about some of the owner's
+	// jobs, without their bodies: those among the first limit deliveries of each job. Cut
+	// reports that a job may have more.
+	AlertMessages(ctx context.Context, owner job.Owner, jobs []int64, limit int) (found []*job.Delivery, cut bool, err error)
 	// AlertDelete deletes an alert with what it has tracked, or returns a NotFound
 	// fault.
 	AlertDelete(ctx context.Context, owner job.Owner, name string) error

@@ -31,7 +31,9 @@ type Config struct {
 	// HeldBack reports whether a limit holds a queue item back, so that it doesn't
 	// count as late; nil: none does.
 	HeldBack func(store.QueueKey) bool
-	Log      *slog.Logger
+	// Retention is how long what alerts have sent is kept; 0: until others take its place.
+	Retention time.Duration
+	Log       *slog.Logger
 }
 
 const (
@@ -257,7 +259,7 @@ func (w *Watcher) decide(ctx context.Context, account int64, late []alert.LateRu
 // tracked calls the tracker; it returns nil if that panics.
 func (w *Watcher) tracked(m *store.AlertSnapshot, late []alert.LateRun) (c *store.AlertChanges) {
 	err := fault.Guard(func() error {
-		c = alert.Track(m, alert.Input{Late: late, Link: w.Link, HeldBack: w.HeldBack})
+		c = alert.Track(m, alert.Input{Late: late, Link: w.Link, HeldBack: w.HeldBack, Retention: w.Retention})
 		return nil
 	})
 	if err != nil {

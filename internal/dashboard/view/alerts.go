@@ -53,12 +53,14 @@ type AlertNotice struct {
 	Title    string
 	Job      int64    // 0 for none
 	Failures int      // in a row
-	To       []string // the receivers as lists show them
+	To       []string // the receivers as lists show them: the first of them
+	Messages int      // all receivers
 	Left     int      // e-mails that the limit of the account has left out
-	// Known reports that the result is known: how many deliveries are Pending, and how many
-	// were GivenUp.
-	Known            bool
-	Pending, GivenUp int
+	// Queued reports that it is known how many of its deliveries are Waiting, how many
+	// Attempts the next of these has had, and when it is due.
+	Queued            bool
+	Waiting, Attempts int
+	Next              time.Time
 }
 
 // noticeLooks are the badges of messages by type.
@@ -67,24 +69,26 @@ var noticeLooks = map[string][3]string{
 	notify.Skipped: {"warn", "minus", "Skipped"}, notify.Ended: {"calm", "minus", "Ended"}, notify.Merged: {"warn", "bell", "Several"},
 }
 
-// result is the badge of what became of a message; its text is "" if that is not known.
-func (n *AlertNotice) result() (tone, icon, text string) {
-	switch {
-	case !n.Known || len(n.To) == 0:
-		return "", "", ""
-	case n.GivenUp > 0 && n.GivenUp < len(n.To):
-		return "bad", "cross", strconv.Itoa(n.GivenUp) + " given up"
-	case n.GivenUp > 0:
-		return "bad", "cross", "given up"
-	case n.Pending > 0:
-		return "busy", "send", "sending"
+// waiting says how many deliveries of a message wait; "" for none.
+func (n *AlertNotice) waiting() string {
+	switch n.Waiting {
+	case 0:
+		return ""
+	case n.Messages:
+		return "waiting"
 	}
-	return "good", "check", "accepted"
+	return strconv.Itoa(n.Waiting) + " of " + strconv.Itoa(n.Messages) + " waiting"
 }
 
 // receivers says whom a message was for.
 func (n *AlertNotice) receivers() string {
 	text := strings.Join(n.To, ", ")
+	switch others := n.Messages - len(n.To); {
+	case others > 0 && len(n.To) > 0:
+		text += " and " + strconv.Itoa(others) + " more"
+	case others > 0:
+		text = ui.Plural(others, "receiver", "receivers")
+	}
 	if n.Left > 0 {
 		text = strings.TrimPrefix(text+"; ", "; ") + ui.Plural(n.Left, "e-mail", "e-mails") + " over the limit of the hour not sent"
 	}

@@ -29,6 +29,7 @@ var LogEvents = []ui.Choice{
 	{Value: job.EventError, Label: "Errors"}, {Value: job.EventCallbackFailed, Label: "Failed callbacks"},
 	{Value: job.EventWebhookFailed, Label: "Failed webhook events"}, {Value: job.EventStateRejected, Label: "Rejected $state"},
 	{Value: job.EventSkipped, Label: "Skipped points"}, {Value: job.EventEnded, Label: "Ended schedules"},
+	{Value: job.EventAlertFailed, Label: "Failed messages of alerts"},
 	{Value: job.EventCompletion, Label: "Reported results"}, {Value: job.EventOrphaned, Label: "Orphaned jobs"},
 }
 

@@ -40,6 +40,7 @@ var methods = map[string]bool{
 	"AlertDelete":        true,
 	"AlertGet":           true,
 	"AlertList":          true,
+	"AlertMessages":      true,
 	"AlertPut":           true,
 	"AlertStatePrune":    true,
 	"AlertStates":        true,
@@ -390,6 +391,13 @@ func (s *Store) AlertGet(ctx context.Context, a job.Owner, b string) (*store.Ale
 func (s *Store) AlertList(ctx context.Context, a job.Owner) ([]*store.Alert, error) {
 	return get(ctx, s, "AlertList", func() ([]*store.Alert, error) {
 		return s.Store.AlertList(ctx, a)
+	})
+}
+
+// AlertMessages implements store.Store.
+func (s *Store) AlertMessages(ctx context.Context, a job.Owner, b []int64, c int) ([]*job.Delivery, bool, error) {
+	return getTwo(ctx, s, "AlertMessages", func() ([]*job.Delivery, bool, error) {
+		return s.Store.AlertMessages(ctx, a, b, c)
 	})
 }
 

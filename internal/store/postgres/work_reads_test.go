@@ -69,6 +69,10 @@ var looking = []operationOf{
 		_, err := d.JobMessages(d.t.Context(), d.owner, d.number(finalJobs, 1), pageBound)
 		return err
 	}},
+	{"messages of alerts", 2 * pageBound, func(d *dealt) error {
+		_, _, err := d.AlertMessages(d.t.Context(), d.owner, []int64{d.number(finalJobs, 1), d.number(finalJobs, 2)}, pageBound)
+		return err
+	}},
 	{"completion of a job", 1, func(d *dealt) error {
 		_, err := d.CompletionOf(d.t.Context(), d.owner, d.number(claimedJobs, 1))
 		return err

@@ -214,6 +214,38 @@ func (r *Records) AlertStates(ctx context.Context, owner job.Owner, limit int) (
 	return found, err
 }
 
+// AlertMessages implements store.Alerts.
+func (r *Records) AlertMessages(ctx context.Context, owner job.Owner, jobs []int64, limit int) (found []*job.Delivery, cut bool, err error) {
+	queries := make([]Query, len(jobs))
+	for i, number := range jobs {
+		n := 0
+		queries[i] = Query{
+			SQL:  `SELECT number, message, channel, event, attempt, due FROM deliveries WHERE account = $1 AND job = $2 LIMIT $3`,
+			Args: []any{owner.Number, number, limit},
+			Start: func() {
+				if n = 0; i == 0 {
+					found, cut = nil, false
+				}
+			},
+			Row: func(row Row) error {
+				d := &job.Delivery{Owner: owner, Job: number}
+				var channel int
+				err := scan(row, &d.Number, &d.MessageID, &channel, &d.Event, &d.Attempt, &d.DueAt)
+				if d.Channel = job.Channel(channel); d.Channel != job.Callback && d.Channel != job.Webhook {
+					found = append(found, d)
+				}
+				n++
+				cut = cut || n == limit
+				return err
+			},
+		}
+	}
+	if len(queries) > 0 {
+		err = r.engine.Read(ctx, Pages, queries...)
+	}
+	return found, cut, err
+}
+
 // AlertStatePrune implements store.Alerts.
 func (r *Records) AlertStatePrune(ctx context.Context, limit int) (int, error) {
 	return r.prune(ctx, "alert_states", []string{"account", "schedule", "alert", "kind"},

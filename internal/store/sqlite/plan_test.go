@@ -317,6 +317,10 @@ var hot = []struct {
 	}, uses: []string{"m USING PRIMARY KEY"}},
 	{name: "alert states", run: func(c *scene) error { _, err := c.s.AlertStates(c.t.Context(), c.owner, 10); return err },
 		uses: []string{"alert_states USING PRIMARY KEY"}, allowed: []string{"SCAN (subquery", "SCAN a"}},
+	{name: "messages of alerts", run: func(c *scene) error {
+		_, _, err := c.s.AlertMessages(c.t.Context(), c.owner, []int64{1, 2}, 10)
+		return err
+	}, uses: []string{"deliveries_job"}},
 	// They sort schedules, of which they read a bounded number.
 	{name: "schedules due", run: func(c *scene) error {
 		_, err := c.s.SchedulesDue(c.t.Context(), c.owner, 10, 0)

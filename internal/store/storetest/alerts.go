@@ -272,6 +272,7 @@ func alertChanges(w *world) {
 		d.URL != "https://receiver.example/" {
 		w.Errorf("delivery %+v", d)
 	}
+	w.alertMessages(j, "msg_1")
 }
 
 func alertMatchChanged(w *world) {

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -116,6 +118,42 @@ func alertWithdrawn(w *world) {
 		w.ok("JobTrail", err)
 		if trail.Pending != 1 {
 			w.Errorf("job %d has %d pending messages, want 1", j.Number, trail.Pending)
+		}
+	}
+}
+
+// alertMessages: AlertMessages returns the pending messages of alerts about jobs of the
+// owner, and says if there may be more.
+func (w *world) alertMessages(j *job.Job, want string) {
+	w.Helper()
+	quiet, another := w.insertOne(w.oneOff(w.owner, w.ahead())), w.insertOne(w.oneOff(w.other, w.ahead()))
+	w.sendEvents(quiet, "an event of the job")
+	for _, test := range []struct {
+		owner job.Owner
+		jobs  []int64
+		limit int
+		want  string
+		cut   bool
+	}{
+		{w.owner, nil, 10, "", false},
+		{w.owner, []int64{quiet.Number, j.Number, another.Number}, 10, want, false},
+		{w.owner, []int64{j.Number}, 1, want, true},
+		{w.owner, []int64{quiet.Number}, 1, "", true},
+		{w.other, []int64{quiet.Number, j.Number, another.Number}, 10, "", false},
+	} {
+		found, cut, err := w.s.AlertMessages(w.ctx, test.owner, test.jobs, test.limit)
+		w.ok("AlertMessages", err)
+		var ids []string
+		for _, d := range found {
+			ids = append(ids, d.MessageID)
+			if d.Job != j.Number || d.Channel != job.AlertWebhook || d.Event != "alert.failed" || d.Attempt != 0 ||
+				!d.DueAt.Equal(w.now.Truncate(time.Microsecond)) {
+				w.Errorf("listed as %+v", d)
+			}
+		}
+		w.same(fmt.Sprint("messages of alerts about ", test.jobs), strings.Join(ids, " "), test.want)
+		if cut != test.cut {
+			w.Errorf("messages of alerts about %v with the limit %d are cut: %t", test.jobs, test.limit, cut)
 		}
 	}
 }
