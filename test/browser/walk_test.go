@@ -49,6 +49,12 @@ func TestPeek_ByKeyboard(t *testing.T) {
 	p.Press("j").Wait(`document.activeElement.matches("a.row-link")`)
 	first := p.Value(`document.activeElement.innerText.trim()`)
 	p.Press("p").Wait(fmt.Sprintf(inPanel, first)).Wait(`document.activeElement.id === "peek"`).See("Open job", "Cancel").Check()
+	if !p.Is(`document.querySelector("a[data-peek]").getAttribute("aria-haspopup") === "dialog"`) {
+		t.Error("the control does not say that it opens a dialog")
+	}
+	p.Press("j").Wait(`document.activeElement.matches("a.row-link") && document.activeElement.innerText.trim() !== "` + first + `"`)
+	p.Wait(`document.querySelector("#peek h2").innerText === document.activeElement.innerText.trim() && !document.getElementById("peek-body").inert`)
+	p.Press("k").Wait(fmt.Sprintf(inPanel, first)).Press("p").Wait(`document.getElementById("peek").hidden`).Press("p").Wait(fmt.Sprintf(inPanel, first))
 	p.Press(kb.Escape).Wait(`document.getElementById("peek").hidden && document.activeElement.innerText.trim() === "` + first + `"`)
 	p.Press(" ").Wait(fmt.Sprintf(inPanel, first))
 	p.Click("[data-peek-close]").Wait(`document.getElementById("peek").hidden`)
@@ -72,7 +78,14 @@ func TestDocs_TryACall(t *testing.T) {
 	_, key := s.NewKey(t, "ann@example.com")
 	p.Go("/docs").See("Try it").Click("article details.try > summary")
 	p.Wait(`document.activeElement.type === "password"`)
+	if p.Is(`document.querySelector(".try-form input[type=password]").autocomplete !== "new-password"`) {
+		t.Error("a browser may fill in or keep the key")
+	}
+	if p.Is(`[...document.querySelectorAll("article:has(details.try) > .call > code")].some((e) => /^\/api\/(listen|events)$/.test(e.textContent))`) {
+		t.Error("streams can be tried")
+	}
 	p.ClickOn("Send").See("Enter a key").Fill(".try-form input[type=password]", key).ClickOn("Send").See("200 OK")
+	p.Fill(".try-form input[id^=try-query]", "key="+key).ClickOn("Send").See("A key does not belong in an address")
 	if p.Is(`JSON.stringify(localStorage).includes("sk_") || JSON.stringify(sessionStorage).includes("sk_")`) {
 		t.Error("the key is stored")
 	}

@@ -4,6 +4,7 @@
 "use strict";
 (() => {
   const longest = 64 << 10; // of what is shown of a response, in characters
+  const streams = ["/api/events", "/api/listen"]; // they don't end
   let key = "";
 
   function element(name, text, attributes = {}) {
@@ -44,7 +45,7 @@
 
   function form(article, path, open) {
     const box = element("div", "", { class: "try-form" });
-    const secret = open ? null : field(box, "try-key-" + article.id, "API key", { type: "password", placeholder: "sk_…", maxlength: "500" });
+    const secret = open ? null : field(box, "try-key-" + article.id, "API key", { type: "password", autocomplete: "new-password", placeholder: "sk_…", maxlength: "500" });
     if (secret) secret.value = key;
     const parts = [...path.matchAll(/\{([^}]+)\}/g)].map((m) => [m[0], field(box, "try-" + m[1] + "-" + article.id, m[1], { maxlength: "2000" })]);
     const query = field(box, "try-query-" + article.id, "Query", { placeholder: "limit=5", maxlength: "4000" });
@@ -65,6 +66,7 @@
       if (secret) key = secret.value.trim();
       if (secret && !key) { status.textContent = "Enter a key. It is kept only in this page."; secret.focus(); return; }
       const text = query.value.trim().replace(/^\?/, "");
+      if (/(^|[=&])sk_/.test(text)) { status.textContent = "A key does not belong in an address: it would be logged. Enter it above."; query.focus(); return; }
       send.disabled = true;
       result.hidden = true;
       status.textContent = "Sending…";
@@ -89,7 +91,7 @@
 
   for (const line of document.querySelectorAll("article > .call")) {
     const method = line.querySelector(".m.GET"), path = line.querySelector("code");
-    if (!method || !path || !path.textContent.startsWith("/")) continue;
+    if (!method || !path || !path.textContent.startsWith("/") || streams.includes(path.textContent)) continue;
     const article = line.parentElement;
     const details = element("details", "", { class: "try" });
     details.append(element("summary", "Try it"));

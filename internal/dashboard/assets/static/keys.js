@@ -30,7 +30,8 @@
       else places["g j"].click();
     } else if (key === "j" || key === "k") {
       const rows = [...document.querySelectorAll("main a.row-link")].filter((row) => row.checkVisibility());
-      const at = rows.indexOf(document.activeElement);
+      const focused = rows.indexOf(document.activeElement);
+      const at = focused < 0 ? rows.indexOf(document.querySelector("tr.peeked a.row-link")) : focused;
       const next = rows[key === "j" ? at + 1 : at < 0 ? rows.length - 1 : at - 1];
       if (next) {
         event.preventDefault();
