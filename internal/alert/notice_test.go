@@ -30,7 +30,8 @@ func TestNotices_KeepTheLatestWithoutCredentials(t *testing.T) {
 	}
 	last := notices[0]
 	if last.Type != notify.Recovered || last.Job != k.number || last.Schedule != someSchedule || !last.At.Equal(k.now.Add(-time.Minute)) ||
-		strings.Join(last.To, ", ") != "example.com, Slack" || last.Left != 0 || last.Messages != 2 || notices[1].Type != notify.Failed || notices[1].Failures != 1 {
+		strings.Join(last.To, ", ") != "example.com, Slack" || last.Left != 0 ||
+		last.Messages != 2 || notices[1].Type != notify.Failed || notices[1].Failures != 1 {
 		t.Errorf("the latest notices are %+v and %+v", last, notices[1])
 	}
 	if strings.Contains(string(k.alerts[0].Data), "hunter2") {

@@ -54,7 +54,8 @@ func TestPeek_ByKeyboard(t *testing.T) {
 	}
 	p.Press("j").Wait(`document.activeElement.matches("a.row-link") && document.activeElement.innerText.trim() !== "` + first + `"`)
 	p.Wait(`document.querySelector("#peek h2").innerText === document.activeElement.innerText.trim() && !document.getElementById("peek-body").inert`)
-	p.Press("k").Wait(fmt.Sprintf(inPanel, first)).Press("p").Wait(`document.getElementById("peek").hidden`).Press("p").Wait(fmt.Sprintf(inPanel, first))
+	p.Press("k").Wait(fmt.Sprintf(inPanel, first))
+	p.Press("p").Wait(`document.getElementById("peek").hidden`).Press("p").Wait(fmt.Sprintf(inPanel, first))
 	p.Press(kb.Escape).Wait(`document.getElementById("peek").hidden && document.activeElement.innerText.trim() === "` + first + `"`)
 	p.Press(" ").Wait(fmt.Sprintf(inPanel, first))
 	p.Click("[data-peek-close]").Wait(`document.getElementById("peek").hidden`)

@@ -215,7 +215,9 @@ func (r *Records) AlertStates(ctx context.Context, owner job.Owner, limit int) (
 }
 
 // AlertMessages implements store.Alerts.
-func (r *Records) AlertMessages(ctx context.Context, owner job.Owner, jobs []int64, limit int) (found []*job.Delivery, cut bool, err error) {
+func (r *Records) AlertMessages(ctx context.Context, owner job.Owner, jobs []int64, limit int) (
+	found []*job.Delivery, cut bool, err error,
+) {
 	queries := make([]Query, len(jobs))
 	for i, number := range jobs {
 		n := 0
