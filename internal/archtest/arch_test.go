@@ -84,7 +84,7 @@ var mayImport = map[string][]string{
 	"internal/oidc":      {"internal/fault", "internal/identity"},
 	"internal/operation": {"internal/fault", "internal/job", "internal/metrics", "internal/service", "internal/store"},
 	"internal/operator":  {},
-	"internal/importer":  {"internal/crontab", "internal/rawjson", "internal/yamljson"},
+	"internal/importer":  {"internal/crontab", "internal/rawjson", "internal/schedule", "internal/yamljson"},
 	"internal/job": {"internal/fault", "internal/limit", "internal/placeholder", "internal/rawjson", "internal/retry",
 		"internal/schedule"},
 	"internal/jobquery": {"internal/job"},

@@ -123,7 +123,7 @@ func (c *importSystemd) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	return c.of(env, "systemd", c.File, importer.Options{Zone: zone})
+	return c.of(env, "systemd", c.File, importer.Options{Zone: zone, Now: time.Now()})
 }
 
 // machineZone returns a zone that was given or, if none was, that of this machine, which

@@ -182,7 +182,7 @@ func TestSystemd_RandomizedDelay(t *testing.T) {
 		"90": "90", "5min": "300", "1h 30min": "5400", "1h30m 5.5s": "5406", "0": "", "soon": "!", "5 moons": "!",
 	} {
 		text := "[Timer]\nOnCalendar=6:00\nRandomizedDelaySec=" + delay + "\n[Service]\nExecStart=curl https://example.com/\n"
-		entries, err := Systemd([]byte(text), Options{Zone: "UTC"})
+		entries, err := Systemd([]byte(text), Options{Zone: "UTC", Now: time.Now()})
 		if err != nil || len(entries) != 1 {
 			t.Fatal(entries, err)
 		}
@@ -190,6 +190,27 @@ func TestSystemd_RandomizedDelay(t *testing.T) {
 			t.Errorf("%s: got %s, %v", delay, e.Schedule, e.Err)
 		}
 	}
+}
+
+// TestSystemd_DelayAsLongAsTheDistance: systemd takes it, as in the timer of certbot.
+func TestSystemd_DelayAsLongAsTheDistance(t *testing.T) {
+	for calendar, jitter := range map[string]string{"*-*-* 00,12:00:00": "43199", "*:0/5": "299", "*-*-* *:59,00:00": "59"} {
+		text := "[Timer]\nOnCalendar=" + calendar + "\nRandomizedDelaySec=43200\n[Service]\nExecStart=curl https://example.com/\n"
+		entries, err := Systemd([]byte(text), Options{Zone: "UTC", Now: time.Now()})
+		if err != nil || len(entries) != 1 || entries[0].Err != nil {
+			t.Fatal(entries, err)
+		}
+		if got := string(rawjson.Get(entries[0].Schedule, "jitter")); got != jitter {
+			t.Errorf("%s: the jitter is %s, want %s", calendar, got, jitter)
+		}
+	}
+}
+
+// TestKubernetes_LaterVariablesCount: of two with one name the last counts.
+func TestKubernetes_LaterVariablesCount(t *testing.T) {
+	check(t, "kubernetes", "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '0 6 * * *', timeZone: UTC, jobTemplate: "+
+		"{spec: {template: {spec: {containers: [{command: [curl, 'https://example.com/$(T)'], env: [{name: T, value: b}, {name: T, valueFrom: {}}]}]}}}}}\n",
+		Options{}, "|| ! uses the variable $(T), whose value is in the cluster")
 }
 
 func TestKubernetes_OneDocumentIsWrong(t *testing.T) {

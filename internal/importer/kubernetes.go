@@ -163,8 +163,8 @@ var curlImage = regexp.MustCompile(`^(?:(?:docker|quay)\.io/)?(?:curlimages|alpi
 func (c *container) words() (words []string, err error) {
 	values, elsewhere := map[string]string{}, map[string]bool{}
 	for _, v := range c.Env {
-		if v.ValueFrom == nil {
-			values[v.Name] = v.Value
+		if values[v.Name] = v.Value; v.ValueFrom != nil {
+			delete(values, v.Name) // also that of an earlier one with its name
 		}
 		elsewhere[v.Name] = v.ValueFrom != nil
 	}

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // unit is a unit file of systemd.
@@ -200,11 +202,14 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	if _, after, found := strings.Cut(string(e.Schedule), specifier); found {
 		return e, fmt.Errorf("sends the value of %%%c, which only systemd knows; write it out", after[0])
 	}
-	return e, t.spread(&e)
+	err = t.spread(&e, expr, zone, o.Now)
+	return e, err
 }
 
-// spread makes RandomizedDelaySec the jitter of a schedule.
-func (t *unit) spread(e *crontab.Entry) error {
+// spread makes RandomizedDelaySec the jitter of a schedule. A jitter must be shorter than
+// the smallest distance of two runs, which RandomizedDelaySec need not be: the longest one
+// that a schedule may have then spreads it the most.
+func (t *unit) spread(e *crontab.Entry, expr, zone string, now time.Time) error {
 	values := t.values["RandomizedDelaySec"]
 	if len(values) == 0 {
 		return nil
@@ -213,7 +218,16 @@ func (t *unit) spread(e *crontab.Entry) error {
 	if !ok {
 		return fmt.Errorf("has the RandomizedDelaySec %q, which can't be read", values[len(values)-1])
 	}
-	if jitter := int64(math.Ceil(seconds)); jitter > 0 {
+	location, err := schedule.LoadZone(zone)
+	if err != nil {
+		return fmt.Errorf("timezone %w", err)
+	}
+	cron, err := schedule.ParseCron(expr, location)
+	if err != nil {
+		return fmt.Errorf("cron %w", err)
+	}
+	longest := int64((schedule.Distance(cron, now) - 1) / time.Second)
+	if jitter := min(int64(math.Ceil(seconds)), longest); jitter > 0 {
 		f := fields(rawjson.Members(e.Schedule))
 		f.raw("jitter", strconv.FormatInt(jitter, 10))
 		e.Schedule = rawjson.Object(f)
