@@ -30,6 +30,8 @@ type Store struct {
 	writeWithin time.Duration
 	// answerWithin is the timeout of a probe of a server that is up.
 	answerWithin time.Duration
+	// after is time.After for the probes.
+	after func(time.Duration) <-chan time.Time
 	// replicated says that commits wait for a standby.
 	replicated atomic.Bool
 	probe      store.Probe
@@ -66,6 +68,8 @@ type Options struct {
 	// AnswerWithin is how long a server may take to answer a probe before another one, of
 	// half that time, decides that it is down; 0 is 1 s. Tests on a slow machine set it.
 	AnswerWithin time.Duration
+	// after is time.After for the probes; nil is that.
+	after func(time.Duration) <-chan time.Time
 }
 
 // Open connects to the database at a URL and migrates its tables.
@@ -98,9 +102,12 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 		id: uuid.NewString(), pooled: pooled, clock: newClock(), contact: newContact(), hosts: hosts,
 		owners:       owners{ids: map[int64]uuid.UUID{}},
 		writeWithin:  cmp.Or(options.WriteWithin, writeWithin),
-		answerWithin: cmp.Or(options.AnswerWithin, answerWithin),
-		leases:       map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
+		answerWithin: cmp.Or(options.AnswerWithin, answerWithin), after: time.After,
+		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
 		expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
+	}
+	if options.after != nil {
+		s.after = options.after
 	}
 	s.Records = records.New(recordsEngine{s})
 	s.Subscribe(func(store.Notice) {})

@@ -109,46 +109,6 @@ func TestOutage_ServerWithSlowConnectionsComesBack(t *testing.T) {
 	c.recovers()
 }
 
-// TestOutage_ServerThatOnlyProbesWaitForIsUp has probes that the server does not answer in
-// time while it answers other calls, as one does that has no processor for some.
-func TestOutage_ServerThatOnlyProbesWaitForIsUp(t *testing.T) {
-	server := pgtest.Start(t)
-	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = conn.Exec(t.Context(), `CREATE SCHEMA slow;
-		CREATE SEQUENCE slow.asked;
-		CREATE TABLE slow.switch AS SELECT false AS is_on;
-		CREATE FUNCTION slow.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
-			IF (SELECT is_on FROM slow.switch) THEN
-				PERFORM nextval('slow.asked');
-				PERFORM pg_sleep(3600);
-			END IF;
-			RETURN false;
-		END $$;
-		ALTER DATABASE postgres SET search_path = slow, pg_catalog, public`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := nodes(t, server.URL("postgres"), 1)
-	_, err = conn.Exec(t.Context(), `UPDATE slow.switch SET is_on = true`)
-	c.ok(err)
-	c.within(time.Minute, "the third pair of probes", func() bool {
-		c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
-		var probes int
-		c.ok(conn.QueryRow(t.Context(), `SELECT last_value FROM slow.asked`).Scan(&probes))
-		return probes > 4
-	})
-	_, err = conn.Exec(t.Context(), `UPDATE slow.switch SET is_on = false`)
-	c.ok(err)
-	c.ok(conn.Close(t.Context()))
-	server.Pause()
-	c.refused(5 * time.Second)
-	server.Resume()
-	c.recovers()
-}
-
 func TestOutage_PromotedStandbyIsFound(t *testing.T) {
 	primary := pgtest.Start(t)
 	standby := primary.Standby(t)

@@ -35,7 +35,7 @@ var (
 type contact struct {
 	mu    sync.Mutex
 	up    bool
-	since time.Time // when it last came up
+	since time.Time // when it last came up, or was found overloaded
 	cause error     // why it is down
 	lost  context.Context
 	lose  context.CancelCauseFunc
@@ -104,9 +104,17 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 // responded records that the server has responded to a call.
 func (c *contact) responded() { c.heard.Store(int64(awake())) }
 
-// respondedSince reports whether the server has responded to a call since a time of awake.
-func (c *contact) respondedSince(since time.Duration) bool {
-	return time.Duration(c.heard.Load()) > since
+// overloaded reports whether a server that did not answer a probe is up, as it has responded
+// to a call since a time of awake. It may not take other nodes' heartbeats in time, so it
+// is not steady for a while.
+func (c *contact) overloaded(since time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.up || time.Duration(c.heard.Load()) <= since {
+		return false
+	}
+	c.since = time.Now()
+	return true
 }
 
 // patient returns a context that ends with errUnanswered when a server has had within to
@@ -115,12 +123,16 @@ func (c *contact) respondedSince(since time.Duration) bool {
 // time.After.
 func patient(ctx context.Context, within time.Duration, after func(time.Duration) <-chan time.Time) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	step := after(min(within, patienceStep))
 	go func() {
-		for left := within; left > 0; left -= patienceStep {
+		for left := within; left > 0; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-after(min(left, patienceStep)):
+			case <-step:
+			}
+			if left -= patienceStep; left > 0 {
+				step = after(min(left, patienceStep))
 			}
 		}
 		cancel(errUnanswered)
@@ -180,7 +192,7 @@ func (s *Store) look(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err == nil:
 		s.contact.found()
-	case errors.Is(err, errUnanswered) && !s.contact.down() && s.contact.respondedSince(retried):
+	case errors.Is(err, errUnanswered) && s.contact.overloaded(retried):
 	case s.contact.gone(err):
 		s.eachPool((*pgxpool.Pool).Reset)
 	}
@@ -197,7 +209,7 @@ func (s *Store) findPrimary(ctx context.Context, within time.Duration) (found, m
 // locks are free. A server that accepts no writes counts as down.
 func (s *Store) ask(ctx context.Context, within time.Duration) (free []int64, err error) {
 	node := s.current()
-	ctx, cancel := patient(ctx, within, time.After)
+	ctx, cancel := patient(ctx, within, s.after)
 	defer cancel()
 	defer func() {
 		if err != nil && context.Cause(ctx) == errUnanswered {
