@@ -26,7 +26,7 @@ const maxPipeline = 64
 
 // turnPostgres is turn in two round trips: one settles and reads, one notes and commits.
 // On a busy machine each round trip waits for the processor twice.
-func (s *source) turnPostgres(ctx context.Context, t *turn) (taken []row, err error) {
+func turnPostgres(ctx context.Context, s *source, t *turn) (taken []row, err error) {
 	before := s.position
 	for try := 1; ; try++ {
 		if taken, err = s.turnOnce(ctx, t); err == nil {

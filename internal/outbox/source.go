@@ -90,7 +90,9 @@ type dialect struct {
 	restore string
 	bind    func(query string) string
 	json    string // the cast of a text to the type of job
-	// take takes rows; nil on PostgreSQL, which has a turn of its own.
+	// turn is source.turn where the database does it in fewer round trips; nil elsewhere.
+	turn func(ctx context.Context, s *source, t *turn) ([]row, error)
+	// take takes rows; nil where turn does.
 	take func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
 	// again reports whether a transaction that failed can be tried again at once.
 	again func(error) bool
@@ -246,8 +248,8 @@ func (s *source) notes(ctx context.Context) (notes []note, now time.Time, err er
 
 // turn settles a batch and takes the next one, in one transaction.
 func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
-	if s.dialect == &postgres {
-		return s.turnPostgres(ctx, t)
+	if s.dialect.turn != nil {
+		return s.dialect.turn(ctx, s, t)
 	}
 	before := s.position
 	err = s.within(ctx, func(tx *sql.Tx) error {
