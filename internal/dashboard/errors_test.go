@@ -17,6 +17,8 @@ type noAPI struct{}
 func (noAPI) Answers(*http.Request) bool                   { return false }
 func (noAPI) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
+func (noAPI) ServeSession(http.ResponseWriter, *http.Request, auth.Caller) {}
+
 func TestErrors_BrowsersThatGoAreNone(t *testing.T) {
 	var log bytes.Buffer
 	var config *Config

@@ -87,5 +87,6 @@ func allRoutes() []route {
 		logRoutes,
 		attemptRoutes,
 		liveRoutes,
+		tryRoutes,
 	)
 }

@@ -65,6 +65,8 @@ type API interface {
 	http.Handler
 	// Answers reports whether the API handles the path.
 	Answers(r *http.Request) bool
+	// ServeSession serves a call that only reads, for a person who is signed in.
+	ServeSession(w http.ResponseWriter, r *http.Request, person auth.Caller)
 }
 
 // Server handles requests for pages.
@@ -72,6 +74,7 @@ type Server struct {
 	Config
 	mux     *http.ServeMux
 	guarded http.Handler // mux behind the protection against forged requests
+	api     API          // what Wrap passes other requests on to
 	// sessions are the hashed tokens that were valid when last used.
 	sessions quota.Known[[32]byte]
 
@@ -99,8 +102,10 @@ func publicPath(path string) string {
 	return ui.PublicPrefix + path
 }
 
-// Wrap returns a handler that serves the pages and passes all other requests on.
+// Wrap returns a handler that serves the pages and passes all other requests on. Call it
+// once.
 func (s *Server) Wrap(next API) http.Handler {
+	s.api = next
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := s.mux.Handler(r)
 		switch {

@@ -32,6 +32,9 @@ func (s *Server) admit(route route, method string, c *call) error {
 	if route.access == open || route.path == punctuality && s.PublicPunctuality && header == "" {
 		return s.Rates.Address(c.Header(), c.r)
 	}
+	if person, ok := bySession(c.r.Context()); ok {
+		return s.admitPerson(route, method, c, person)
+	}
 	caller, err := s.authenticate(header, c)
 	if err != nil {
 		return err

@@ -12,14 +12,15 @@ import (
 const maskParameter = "mask"
 
 // readMask reads the parameter mask of calls that show records. With mask=true,
-// the values of headers that are credentials are shown as "***".
+// the values of headers that are credentials are shown as "***"; to sessions they always
+// are.
 func (c *call) readMask(route route, method string) error {
 	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
 		return nil
 	}
 	q := c.query()
 	switch text, given := q.One(maskParameter); {
-	case !given, text == "false":
+	case !given, text == "false": // leaves what a session's calls have
 	case text == "true":
 		c.mask = true
 	default:

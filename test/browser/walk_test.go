@@ -71,12 +71,16 @@ func TestPeek_WithoutScriptsTheControlLeadsToTheRecord(t *testing.T) {
 	p.Script(false).Go(href).See("Timeline")
 }
 
-// TestDocs_TryACall sends a call of the reference.
+// TestDocs_TryACall sends a call of the reference: as whoever is signed in, then with a
+// key in a browser without a session.
 func TestDocs_TryACall(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Wide))
 	_, key := s.NewKey(t, "ann@example.com")
+	p.Go("/docs").See("Try it").Click("article details.try > summary").See("You are signed in as ann@example.com (owner)")
+	p.ClickOn("Send").See("200 OK")
+	p = Open(t, s, Wide)
 	p.Go("/docs").See("Try it").Click("article details.try > summary")
 	p.Wait(`document.activeElement.type === "password"`)
 	if p.Is(`document.querySelector(".try-form input[type=password]").autocomplete !== "new-password"`) {

@@ -1,11 +1,19 @@
 // Try it: sends the calls of the reference that only read, with a key that the reader
-// enters. The key stays in this page: it is not stored, and cookies are not sent. Without
-// this script the page has the commands.
+// enters, or for whoever is signed in to the dashboard. The key stays in this page: it is
+// not stored, and no cookie goes with it. The API accepts no cookies: calls without a key
+// go to the dashboard, below /try. Without this script the page has the commands.
 "use strict";
 (() => {
   const longest = 64 << 10; // of what is shown of a response, in characters
   const streams = ["/api/events", "/api/listen"]; // they don't end
-  let key = "";
+  let key = "", session;
+
+  // Returns who is signed in to the dashboard; null for nobody.
+  function signedIn() {
+    session ??= fetch("/try", { headers: { "punctual-try": "1" }, cache: "no-store" })
+      .then((answer) => answer.status === 200 ? answer.json() : null, () => null);
+    return session;
+  }
 
   function element(name, text, attributes = {}) {
     const e = document.createElement(name);
@@ -43,9 +51,15 @@
     return input;
   }
 
-  function form(article, path, open) {
+  function form(article, path, open, person) {
     const box = element("div", "", { class: "try-form" });
-    const secret = open ? null : field(box, "try-key-" + article.id, "API key", { type: "password", autocomplete: "new-password", placeholder: "sk_…", maxlength: "500" });
+    if (person) {
+      const who = element("p", "You are signed in as ", { class: "try-who" });
+      who.append(element("b", person.person), person.account === person.person ? "" : " in " + person.account,
+        " (" + person.role + "). Leave the key empty to call as yourself; credentials in the response are masked.");
+      box.append(who);
+    }
+    const secret = open ? null : field(box, "try-key-" + article.id, person ? "API key (optional)" : "API key", { type: "password", autocomplete: "new-password", placeholder: "sk_…", maxlength: "500" });
     if (secret) secret.value = key;
     const parts = [...path.matchAll(/\{([^}]+)\}/g)].map((m) => [m[0], field(box, "try-" + m[1] + "-" + article.id, m[1], { maxlength: "2000" })]);
     const query = field(box, "try-query-" + article.id, "Query", { placeholder: "limit=5", maxlength: "4000" });
@@ -64,7 +78,7 @@
         at = at.replace(name, () => encodeURIComponent(input.value.trim()));
       }
       if (secret) key = secret.value.trim();
-      if (secret && !key) { status.textContent = "Enter a key. It is kept only in this page."; secret.focus(); return; }
+      if (secret && !key && !person) { status.textContent = "Enter a key. It is kept only in this page."; secret.focus(); return; }
       const text = query.value.trim().replace(/^\?/, "");
       if (/(^|[=&])sk_/.test(text)) { status.textContent = "A key does not belong in an address: it would be logged. Enter it above."; query.focus(); return; }
       send.disabled = true;
@@ -72,8 +86,17 @@
       status.textContent = "Sending…";
       const signal = AbortSignal.timeout(10000), begun = performance.now();
       try {
-        const answer = await fetch(at + (text && "?" + text), { signal, credentials: "omit", cache: "no-store", headers: key && secret ? { authorization: "Bearer " + key } : {} });
+        const asPerson = secret && !key;
+        const answer = await fetch((asPerson ? "/try" : "") + at + (text && "?" + text), {
+          signal, credentials: asPerson ? "same-origin" : "omit", cache: "no-store", redirect: "error",
+          headers: asPerson ? { "punctual-try": "1" } : key && secret ? { authorization: "Bearer " + key } : {},
+        });
         const took = Math.round(performance.now() - begun);
+        if (asPerson && answer.status === 401) {
+          session = undefined;
+          status.textContent = "Your session has ended. Sign in again, or enter a key.";
+          return;
+        }
         const body = await read(answer, signal);
         status.textContent = answer.status + " " + answer.statusText + ", " + took + " ms";
         result.textContent = pretty(body);
@@ -95,11 +118,13 @@
     const article = line.parentElement;
     const details = element("details", "", { class: "try" });
     details.append(element("summary", "Try it"));
-    details.addEventListener("toggle", () => {
-      if (details.open && details.children.length === 1) {
-        details.append(form(article, path.textContent, line.textContent.includes("no credentials")));
-        details.querySelector("input").focus();
-      }
+    details.addEventListener("toggle", async () => {
+      if (!details.open || details.dataset.begun) return;
+      details.dataset.begun = "true";
+      const open = line.textContent.includes("no credentials");
+      const person = open ? null : await signedIn();
+      details.append(form(article, path.textContent, open, person));
+      (details.querySelector(person ? "input:not([type=password])" : "input")).focus();
     });
     line.after(details);
   }
