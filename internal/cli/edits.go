@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -82,6 +83,12 @@ func (c *jobsRerun) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	record, err := c.record(env, http.MethodPost, jobPath(c.ID)+"/rerun", body)
-	return c.started(env, record, err, &c.waitFlags, c.due(env))
+	record, repeated, err := c.rerun(env, jobPath(c.ID), body)
+	due := c.due(env)
+	return c.started(env, record, err, &c.waitFlags, func(j *client.JobRecord) string {
+		if j.Job.HasConflict {
+			return found(j, repeated)
+		}
+		return due(j)
+	})
 }

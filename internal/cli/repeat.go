@@ -38,8 +38,22 @@ func (c *serviceFlags) create(env *environment, body []byte) (record []byte, rep
 	return record, repeated, err
 }
 
-// callRepeating is call for a request that the service recognises by its request_id: it
-// repeats it while it does not know what became of it. repeated reports whether it did.
+// rerun repeats a job once, although its response is lost. repeated reports whether an
+// earlier try may have done so.
+func (c *serviceFlags) rerun(env *environment, path string, body []byte) (record []byte, repeated bool, err error) {
+	got, repeated, err := c.callRepeating(env, path+"/rerun", body, http.Header{"Idempotency-Key": {"auto-" + rand.Text()}})
+	if repeated && err != nil {
+		err = fmt.Errorf("%w\nIt isn't known whether the new job was created; the details of the first one name it", err)
+	}
+	if err != nil {
+		return nil, repeated, err
+	}
+	record, err = c.data(env, got)
+	return record, repeated, err
+}
+
+// callRepeating is call for a request that the service recognises by its request_id or
+// Idempotency-Key: it repeats it while it does not know what became of it. repeated reports whether it did.
 func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
 	header http.Header) (got *response, repeated bool, err error) {
 	var end time.Time

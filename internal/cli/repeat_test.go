@@ -39,6 +39,29 @@ func TestCreate_RepeatsWhatWasLost(t *testing.T) {
 	}
 }
 
+// TestRerun_RepeatsWhatWasLost: the service recognises the second try by its key.
+func TestRerun_RepeatsWhatWasLost(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/jobs/7/rerun" {
+			t.Errorf("called %s", r.URL.Path)
+		}
+		if keys = append(keys, r.Header.Get("Idempotency-Key")); len(keys) == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, `{"data":{"job_id":8,"job":{"state":"available","has_confict":true}}}`)
+	}))
+	defer s.Close()
+	said := wantPlayed(t, "", 0, "jobs", "rerun", "7", "--url", s.URL, "--api-key", "sk_x")
+	if want := "job 8 exists and is available; an earlier try of this command may have created it\n"; said != want {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	if len(keys) != 2 || keys[0] != keys[1] || !strings.HasPrefix(keys[0], "auto-") {
+		t.Errorf("the keys are %q", keys)
+	}
+}
+
 // TestCreate_SaysWhatIsNotKnown: no try has a response.
 func TestCreate_SaysWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
