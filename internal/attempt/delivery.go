@@ -160,7 +160,7 @@ func notSent(message string) job.Outcome {
 // whole returns a delivery's body with its parts, read from their logs.
 func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, error) {
 	if len(d.Parts) == 0 {
-		return d.Body, nil
+		return job.Complete(d.Body), nil
 	}
 	payloads := map[uuid.UUID]rawjson.Value{}
 	for _, p := range d.Parts {
@@ -177,7 +177,7 @@ func (r *Runner) whole(ctx context.Context, d *job.Delivery) (rawjson.Value, err
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errIncomplete, err)
 	}
-	return whole, nil
+	return job.Complete(whole), nil
 }
 
 // errIncomplete reports that a body's parts are missing from the logs.

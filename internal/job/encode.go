@@ -150,7 +150,8 @@ func isUTC(zone string) bool {
 	return slices.Contains([]string{"UTC", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"}, zone)
 }
 
-// AppendLog appends the log's record, without what only the dashboard shows.
+// AppendLog appends the log's record, without what only the dashboard shows. The result is
+// valid JSON also if the stored payload is not.
 func AppendLog(b []byte, l *Log) []byte {
 	b = append(b, `{"event":`...)
 	b = rawjson.AppendText(b, l.Event)
@@ -161,7 +162,7 @@ func AppendLog(b []byte, l *Log) []byte {
 	b = append(b, `,"job_id":`...)
 	b = strconv.AppendInt(b, l.Job, 10)
 	b = append(b, `,"payload":`...)
-	b = appendWithoutTimings(b, l.Event, l.Payload)
+	b = appendWithoutTimings(b, l.Event, readable(l.Payload))
 	b = append(b, `,"user_id":`...)
 	b = appendID(b, l.Owner.ID)
 	return append(b, '}')

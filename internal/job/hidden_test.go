@@ -228,3 +228,24 @@ func TestRender_ConcealsPreviousInWhatIsShown(t *testing.T) {
 		t.Errorf("the log is %s", got)
 	}
 }
+
+func TestRender_ConcealsPreviousWithoutQueryHeadersOrBody(t *testing.T) {
+	s := &job.Schedule{HiddenPrevious: "token", Previous: rawjson.Value(`"[redacted]"`)}
+	for _, query := range []string{``, `"query":null,`, `"query":"a=b",`, `"query":{},`} {
+		for _, body := range []string{``, `,"body":{"p":"$previous.v"}`, `,"body":null`, `,"body_base64":"AA=="`} {
+			for _, headers := range []string{``, `,"headers":{}`, `,"headers":null`} {
+				request := `{` + query + `"method":"post","url":"https://x"` + body + headers + `}`
+				d := job.NewDynamic(7, s)
+				d.Previous = rawjson.Value(`{"v":"s3cret"}`)
+				spec := job.ReadSpec(rawjson.Value(request))
+				o, err := job.Render(&spec, d)
+				if err != nil {
+					t.Fatalf("%s: %v", request, err)
+				}
+				if got := o.AppendPayload(nil); !rawjson.Value(got).IsValid() || strings.Contains(string(got), "s3cret") {
+					t.Errorf("%s: the log is %s", request, got)
+				}
+			}
+		}
+	}
+}

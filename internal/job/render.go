@@ -74,7 +74,7 @@ func (o *Outgoing) renderURL(s *Spec, d Dynamic) error {
 		return tooLarge("query", "the URL with its query", MaxRequestURL)
 	}
 	o.URL, o.query = string(target.b), query
-	if d.Conceals && query.Kind() == '{' {
+	if d.Conceals && s.Query.Kind() == '{' {
 		if o.query, fits = d.shown().Resolve(s.Query, MaxRequestQuery); !fits {
 			o.query = emptyObject
 		}

@@ -80,6 +80,7 @@ func ReadTimings(payload rawjson.Value) (t Timings) {
 
 // WithoutTimings returns the payload of a log of an event as the API shows it.
 func WithoutTimings(event string, payload rawjson.Value) rawjson.Value {
+	payload = Complete(payload)
 	return appendWithoutTimings(make(rawjson.Value, 0, len(payload)), event, payload)
 }
 
