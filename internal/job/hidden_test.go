@@ -133,6 +133,8 @@ func TestRedact_EditsLeaveOrReplaceWhatIsHidden(t *testing.T) {
 		{patch: `{"body_base64":"AA=="}`, changes: []string{"/body", "/body_base64"}, sent: "\x00"},
 		{patch: `{"body_base64":"[redacted]"}`, refused: []string{"#/body_base64"}},
 		{patch: `{"headers":{"X-Open":"[redacted]"}}`, refused: []string{"#/headers/X-Open"}},
+		{patch: `{"headers":{"X-Key":["[redacted]"],"X-List":["a","[redacted]"],"X-Open":["[redacted]"]}}`,
+			refused: []string{"#/headers/X-Key/0", "#/headers/X-List/1", "#/headers/X-Open/0"}},
 		{patch: `{"redact":null}`, refused: []string{"#/redact", "#/redact", "#/redact"}},
 		{patch: `{"redact":["body","headers"]}`, changes: []string{"/headers", "/redact"}},
 		{patch: `{"redact":["headers"],"body":"[redacted]"}`, refused: []string{"#/redact"}},
@@ -247,5 +249,43 @@ func TestRender_ConcealsPreviousWithoutQueryHeadersOrBody(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestRedact_LeavesAHiddenBodyInItsFieldOnly(t *testing.T) {
+	n := 0
+	sealer := counting{&n}
+	for stored, shown := range map[string]string{
+		`"body_base64":"AAAA"`: `"body":"[redacted]"`, `"body":"AAAA"`: `"body_base64":"[redacted]"`,
+	} {
+		field, _, _ := strings.Cut(shown, ":")
+		want := []string{"#/" + strings.Trim(field, `"`)}
+		request := `{"url":"https://x","method":"post","redact":["body"],` + stored
+		j := hiddenJob(t, request+`}`, sealer)
+		opts := job.ReadOptions{Now: changedAt, Sealer: sealer}
+		if _, err := job.ReadJobEdit(j, rawjson.Value(`{`+shown+`}`), opts); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: an edit with %s has problems at %q", stored, shown, pointers(err))
+		}
+		if _, err := job.ReadRerun(j, rawjson.Value(`{`+shown+`}`), opts); !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: a rerun with %s has problems at %q", stored, shown, pointers(err))
+		}
+		d, err := job.Read(rawjson.Value(request+`,"repeat_every":60}`), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Replaces = func() *job.Schedule {
+			return &job.Schedule{ID: uuid.New(), Args: d.Args, Hidden: d.Hidden, Revision: 3, FirstDue: changedAt}
+		}
+		_, err = job.ReadSchedule(rawjson.Value(`{"url":"https://x","method":"post","repeat_every":60,"redact":["body"],`+shown+`}`), opts)
+		if !slices.Equal(pointers(err), want) {
+			t.Errorf("%s: a PUT with %s has problems at %q", stored, shown, pointers(err))
+		}
+	}
+}
+
+func TestRedact_TextInAListOfHeaderValuesIsRefused(t *testing.T) {
+	_, err := job.Read(rawjson.Value(`{"url":"https://x","headers":{"a":["b","[redacted]"]}}`), job.ReadOptions{Now: changedAt})
+	if !slices.Equal(pointers(err), []string{"#/headers/a/1"}) {
+		t.Errorf("problems at %q", pointers(err))
 	}
 }

@@ -129,7 +129,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 		return nil, err
 	}
 	sent := r.opened.reveal(p.args)
-	changes := r.opened.fill(p.take(r, rawjson.Members(body)))
+	changes := r.opened.fill(p.take(r, rawjson.Members(body)), p.args)
 	patched := p.whole(Merge(sent, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
 	for _, m := range patched {
 		if !rawjson.IsNull(m.Value) && (p.given[m.Name] || !slices.Contains(firstTimes, m.Name)) {

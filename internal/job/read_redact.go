@@ -86,19 +86,21 @@ func checkHeaders(r *reader, f *Field, headers rawjson.Value) {
 	if headers.Kind() != '{' {
 		return
 	}
-	for _, m := range rawjson.Members(headers) {
-		if isRedacted(m.Value) {
-			r.refuse(Pointer(f.Name, m.Name), "%s", notRedacted)
+	eachHeaderText(headers, func(text string, path ...string) bool {
+		if text == RedactedText {
+			r.refuse(Pointer(path...), "%s", notRedacted)
 		}
-	}
+		return true
+	})
 	checkSecrets(r, f, headers)
 }
 
-// fill puts what is hidden in a record in place of the text that it is shown as.
-func (p parts) fill(members []rawjson.Member) []rawjson.Member {
+// fill puts what is hidden in a record with these args in place of the text that it is
+// shown as. A hidden body stays in its field: its text means something else in the other.
+func (p parts) fill(members []rawjson.Member, args rawjson.Value) []rawjson.Member {
 	for i, m := range members {
 		switch {
-		case p.body != nil && isBody(m.Name) && isRedacted(m.Value):
+		case p.body != nil && isBody(m.Name) && isRedacted(m.Value) && isRedacted(rawjson.Get(args, m.Name)):
 			members[i].Value = p.body
 		case p.headers != nil && m.Name == "headers":
 			members[i].Value = p.revealHeaders(m.Value)

@@ -63,7 +63,7 @@ func (r *reader) fillReplaced(members []rawjson.Member) (*Existing, error) {
 	if !shows {
 		return nil, nil
 	}
-	r.opened.fill(members)
+	r.opened.fill(members, s.Args)
 	r.uncovers(valueIn(members, redactField), members)
 	return &Existing{s.ID, s.Revision}, nil
 }
