@@ -64,6 +64,15 @@ func findTimings(payload []byte) (begin, end int, found bool) {
 	return begin, begin + length + 1, true
 }
 
+// TrimTimings returns the members of an outcome's payload without the timings that they
+// end with, if they do. Deliveries show a response without them.
+func TrimTimings(members []byte) []byte {
+	if begin, end, found := findTimings(members); found && end == len(members) {
+		return members[:begin]
+	}
+	return members
+}
+
 // ReadTimings returns the timings in the payload of an outcome's log; zero if it has none.
 func ReadTimings(payload rawjson.Value) (t Timings) {
 	begin, end, found := findTimings(payload)

@@ -339,13 +339,13 @@ func (p *Abandonment) Decide(m *store.Snapshot) *store.Changes {
 	return changes
 }
 
-// acceptedText returns the members that describe the response, from the log of a
-// response after which the attempt was awaited.
+// acceptedText returns the members that describe the response, without its timings, from
+// the log of a response after which the attempt was awaited.
 func acceptedText(payload []byte) ([]byte, bool) {
 	if len(payload) < len(awaitingSuffix)+1 || string(payload[len(payload)-len(awaitingSuffix):]) != awaitingSuffix {
 		return nil, false
 	}
-	return payload[1 : len(payload)-len(awaitingSuffix)], true
+	return job.TrimTimings(payload[1 : len(payload)-len(awaitingSuffix)]), true
 }
 
 // awaitingSuffix ends the log of a response after which the attempt is awaited.

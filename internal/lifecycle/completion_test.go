@@ -132,6 +132,38 @@ func TestReport_AResultCompletesTheJob(t *testing.T) {
 	}
 }
 
+func TestDeliveries_OfACompletionHaveNoTimings(t *testing.T) {
+	accepted := respond(202, `{"timings":[1],"job":"accepted"}`)
+	accepted.Timings = job.Timings{job.WaitPhase: 300 * time.Millisecond, job.ReadPhase: time.Millisecond}
+	for what, end := range map[string]func(*completing) *store.Changes{
+		"reported": func(p *completing) *store.Changes {
+			_, c := p.report(`{"result":1}`, due.Add(5*time.Second))
+			return c
+		},
+		"abandoned": func(p *completing) *store.Changes {
+			return NewAbandonment(p.awaited(), 0).Decide(p.snapshot(p.completion.Deadline))
+		},
+	} {
+		p, a := sent(t, oneOff(`{"url":"https://x","retries":0,`+awaits+`,`+hooks+`}`))
+		c := a.Finish(1, accepted, Span{Began: due, Ended: due.Add(time.Second)}).Decide(p.snapshot(due.Add(time.Second)))
+		p.completion, p.response, p.item.Job, p.claim.Node = c.Completion, c.Logs[0].Payload, c.Job, store.AwaitingNode
+		if job.ReadTimings(p.response) != accepted.Timings {
+			t.Fatalf("the log of the response is %s", p.response)
+		}
+		for _, d := range end(p).Deliveries {
+			response := rawjson.Get(d.Body, "response")
+			if response == nil {
+				response = rawjson.Get(rawjson.Get(d.Body, "data"), "response")
+			}
+			const want = `{"status":202,"headers":{"Content-Type":"application/json"},` +
+				`"body":{"timings":[1],"job":"accepted"},"duration_ms":1000,"truncated":false}`
+			if string(response) != want {
+				t.Errorf("%s: the response of %s is %s", what, events([]job.Delivery{d}), response)
+			}
+		}
+	}
+}
+
 func TestReport_SameOutcomeAgainAndAnother(t *testing.T) {
 	p := awaiting(t, oneOff(`{"url":"https://x",`+awaits+`}`))
 	if _, c := p.report(`{"result":[1,"a"]}`, due.Add(2*time.Second)); c.Job.State != job.Completed {
