@@ -99,28 +99,29 @@ func readAfter(r *reader, f *Field, v rawjson.Value) {
 		r.refuse(Pointer(f.Name, "jobs"), "must be a list of 1 to %d ids of jobs and key:KEY", MaxAfter)
 		return
 	}
-	names := make([]JobName, len(elements))
-	wrong := false
+	var names []JobName
+	var places []int // of the names among the elements
 	for i, element := range elements {
-		ok := false
-		if names[i], ok = readJobName(element); !ok {
-			wrong = true
+		name, ok := readJobName(element)
+		if !ok {
 			r.refuse(Pointer(f.Name, "jobs", strconv.Itoa(i)), "must be the id of a job, or key:KEY as a string")
+			continue
 		}
+		names, places = append(names, name), append(places, i)
 	}
-	if !wrong && r.opts.FindJobs != nil {
-		r.findAwaited(f, names)
+	if len(names) > 0 && r.opts.FindJobs != nil {
+		r.findAwaited(f, names, places)
 	}
 }
 
-// findAwaited reads the jobs with these names.
-func (r *reader) findAwaited(f *Field, names []JobName) {
+// findAwaited reads the jobs with these names, which have these places in the list.
+func (r *reader) findAwaited(f *Field, names []JobName, places []int) {
 	for i, found := range r.opts.FindJobs(names) {
 		switch {
 		case found == nil && names[i].Key != "":
-			r.refuse(Pointer(f.Name, "jobs", strconv.Itoa(i)), "is held by no job; give the id of the job, or create it first")
+			r.refuse(Pointer(f.Name, "jobs", strconv.Itoa(places[i])), "is held by no job; give the id of the job, or create it first")
 		case found == nil:
-			r.refuse(Pointer(f.Name, "jobs", strconv.Itoa(i)), "is not one of your jobs, or was removed")
+			r.refuse(Pointer(f.Name, "jobs", strconv.Itoa(places[i])), "is not one of your jobs, or was removed")
 		case !slices.ContainsFunc(r.draft.Awaited, func(a AwaitedJob) bool { return a.Number == found.Number }):
 			r.draft.Awaited = append(r.draft.Awaited, *found)
 		}
