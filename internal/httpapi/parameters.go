@@ -21,20 +21,20 @@ var elsewhere = func() map[string]bool {
 	return all
 }()
 
-// wholeLists are lists that have no parameters.
-var wholeLists = map[string]bool{"GET /api/account/keys": true}
+// wholeLists are calls that list or count all there is, or all that is selected. A page of
+// them, which clients of other services ask for, would be more than they expect.
+var wholeLists = map[string]bool{
+	"GET /api/account/keys": true, "GET /api/jobs/counts": true, "GET /api/logs/export": true, "GET /api/export": true,
+	"GET /api/jobs/{job_id}/revisions": true, "GET /api/schedules/{schedule_id}/revisions": true,
+}
 
 // refuseMisspelt returns a fault that lists the query parameters that belong to
 // other calls, are probably misspelt or can't be decoded; nil if there are none. A
 // misspelt filter that is ignored would list everything. Other parameters that a
 // call doesn't take are ignored: clients and proxies add their own.
 func refuseMisspelt(route route, method string, address *url.URL) error {
-	known := parameters[method+" "+route.path]
-	if wholeLists[method+" "+route.path] && address.Query().Has("page") {
-		return fault.Refuse([]fault.Problem{{Parameter: "page",
-			Detail: "is not a parameter: this list comes whole; longer ones are read by limit with offset, or with the cursor of the Link header"}})
-	}
-	if len(known) == 0 || address.RawQuery == "" {
+	known, whole := parameters[method+" "+route.path], wholeLists[method+" "+route.path]
+	if len(known) == 0 && !whole || address.RawQuery == "" {
 		return nil
 	}
 	var problems fault.Problems
@@ -49,15 +49,21 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 			continue
 		}
 		plain := bracketless(name)
-		if plain == "page" && slices.Contains(known, "limit") {
+		meant, misspelt := job.Misspelt(plain, known)
+		switch {
+		case plain == "page" && whole:
+			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter: the response has everything; " +
+				"longer lists are read by limit with offset, or with the cursor of the Link header"})
+		case len(known) == 0:
+		case plain == "page" && slices.Contains(known, "limit"):
 			problems.Add(fault.Problem{Parameter: name,
 				Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " +
 					strings.Join(known, ", ")})
-		} else if slices.Contains(known, plain) {
+		case slices.Contains(known, plain):
 			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
-		} else if meant, ok := job.Misspelt(plain, known); ok {
+		case misspelt:
 			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
-		} else if elsewhere[plainName(name)] {
+		case elsewhere[plainName(name)]:
 			problems.Add(fault.Problem{Parameter: plainName(name),
 				Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
 		}

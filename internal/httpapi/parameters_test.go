@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -69,4 +71,24 @@ func set(names []string) []string {
 		all[name] = true
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+func TestParameters_PageIsRefusedByWholeLists(t *testing.T) {
+	for call := range wholeLists {
+		method, path, _ := strings.Cut(call, " ")
+		at := slices.IndexFunc(routes, func(r route) bool { return r.path == path })
+		if at < 0 || routes[at].methods[method] == nil {
+			t.Errorf("there is no call %s", call)
+			continue
+		}
+		for _, query := range []string{"page=2", "limits=1&page[number]=2"} {
+			err := refuseMisspelt(routes[at], method, &url.URL{Path: path, RawQuery: query})
+			if detail := fmt.Sprint(err); err == nil || !strings.Contains(detail, "offset") || !strings.Contains(detail, "cursor") {
+				t.Errorf("%s?%s: %v", call, query, err)
+			}
+		}
+		if err := refuseMisspelt(routes[at], method, &url.URL{Path: path, RawQuery: "utm_source=a"}); err != nil {
+			t.Errorf("%s with a foreign parameter: %v", call, err)
+		}
+	}
 }
