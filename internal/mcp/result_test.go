@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"io"
 	"strings"
@@ -113,8 +113,14 @@ func TestToken_ConfirmsOneChangeOfOneClient(t *testing.T) {
 
 func TestLines_AreBounded(t *testing.T) {
 	read := func(text string) error {
-		_, err := io.ReadAll(&lines{ReadCloser: io.NopCloser(strings.NewReader(text))})
-		return err
+		r := bufio.NewReader(strings.NewReader(text))
+		for {
+			if _, err := readLine(r); err == io.EOF {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
 	}
 	line := strings.Repeat("a", maxLine-10) + "\n"
 	if err := read(line + line + "b\n" + line); err != nil {
@@ -126,7 +132,7 @@ func TestLines_AreBounded(t *testing.T) {
 	if err := read(strings.Repeat("a", maxLine+1) + "\nb\n"); err == nil {
 		t.Error("a line that is too long is read")
 	}
-	if _, err := io.ReadAll(&lines{ReadCloser: io.NopCloser(bytes.NewReader(nil))}); err != nil {
+	if err := read(""); err != nil {
 		t.Error(err)
 	}
 }

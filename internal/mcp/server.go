@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,41 +245,16 @@ func (s *session) unreached(ctx context.Context, t *tool, err error) *result {
 	return r
 }
 
-// maxLine bounds a message on standard input.
-const maxLine = 2 << 20
-
-// RunStdio serves one client over standard input and output until the input ends or ctx
-// is done.
+// RunStdio serves one client over standard input and output until the input ends and what
+// was asked is answered, or ctx is done. It answers a line that is no message with an error;
+// one of more than 2 MiB ends it.
 func (s *Server) RunStdio(ctx context.Context, api API, key string, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ctx = withConnection(ctx, &session{Server: s, api: api, secret: key})
-	err := s.sdk().Run(ctx, &sdk.IOTransport{Reader: &lines{ReadCloser: in}, Writer: out})
+	err := s.sdk().Run(ctx, newStdio(in, out))
 	if err != nil && (ctx.Err() != nil || errors.Is(err, io.EOF)) {
 		return nil
 	}
 	return err
 }
-
-// lines is an input of which each line is bounded.
-type lines struct {
-	io.ReadCloser
-	length int
-}
-
-func (l *lines) Read(b []byte) (int, error) {
-	n, err := l.ReadCloser.Read(b)
-	first, last := bytes.IndexByte(b[:n], '\n'), bytes.LastIndexByte(b[:n], '\n')
-	ending := l.length + n // of the line that was being read
-	if first >= 0 {
-		ending, l.length = l.length+first, n-last-1
-	} else {
-		l.length = ending
-	}
-	if max(ending, l.length) > maxLine {
-		return 0, errLine
-	}
-	return n, err
-}
-
-var errLine = errors.New("a message on standard input is larger than 2 MiB")
