@@ -18,6 +18,7 @@ var postgres = dialect{
 	columns: `id::text AS id, job::text AS job, (extract(epoch FROM created_at) * 1000000)::bigint AS created, octet_length(job::text) AS size`,
 	limit:   limitPostgres,
 	bind:    numbered,
+	ahead:   true,
 	turn:    turnPostgres,
 	again: func(err error) bool {
 		var server *pgconn.PgError

@@ -114,7 +114,8 @@ func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row
 // moves the position.
 func (s *source) advance(want int, late found, fresh []row, now string) ([]row, error) {
 	size := sizeOf(late.rows)
-	if late.all == want || late.all > len(late.rows) || size > maxBytes-minFresh {
+	s.stays = late.all == want || late.all > len(late.rows) || size > maxBytes-minFresh
+	if s.stays {
 		return late.rows, nil // there may be more, which come first, and the snapshot is needed for them
 	}
 	fits := 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -61,6 +60,9 @@ type Relay struct {
 	mu        sync.Mutex
 	renewedAt time.Time // when the lease was taken or renewed last; zero if it isn't held
 
+	notedFor  time.Duration
+	turning   sync.Mutex           // while a turn changes the position
+	flying    sync.WaitGroup       // for the batches that are being sent
 	inherited map[string]time.Time // rows that a relay before this one sent, and when
 	left      []note               // its notes
 	want      int
@@ -78,7 +80,8 @@ func New(c Config) (*Relay, error) {
 	if c.Client == nil {
 		c.Client = newClient()
 	}
-	r := &Relay{Config: c, source: s, id: uuid.NewString(), wake: make(chan struct{}, 1), Metrics: newMetrics(), want: minRows}
+	r := &Relay{Config: c, source: s, id: uuid.NewString(), wake: make(chan struct{}, 1), Metrics: newMetrics(), want: minRows,
+		notedFor: notedFor}
 	r.health.start()
 	return r, nil
 }
@@ -179,50 +182,56 @@ func (r *Relay) awake() {
 	}
 }
 
-// relay moves rows for as long as this relay is the active one.
+// relay moves rows for as long as this relay is the active one. While many wait, it takes
+// a batch while the one before it is sent.
 func (r *Relay) relay(ctx context.Context) {
+	defer r.flying.Wait()
 	r.source.position = position{}
 	if !r.inherit(ctx) {
 		return
 	}
 	r.Log.Info("relaying rows of the outbox", "dialect", r.source.name)
 	poll := minPoll
-	next := &turn{}
-	var arriving arrivals
-	for {
-		r.pause(ctx, arriving.pause(time.Now()))
-		if ctx.Err() != nil || !r.leads() {
+	p := &progress{next: &turn{}}
+	for r.ready(ctx, p) && ctx.Err() == nil && r.leads() {
+		r.endedNotes(p.next, p.drained)
+		note := uuid.NewString()
+		p.next.note, p.next.want = note, r.want
+		batch, ok := r.turn(ctx, p.next)
+		if !ok {
 			break
 		}
-		next.note, next.want = uuid.NewString(), r.want
-		batch, ok := r.turn(ctx, next)
-		if !ok {
-			return
-		}
-		arriving.took(time.Now(), len(batch))
-		if len(batch) == 0 {
-			next = &turn{}
+		p.took(batch, r.want)
+		p.alone = !r.canTakeAhead()
+		if p.drained {
 			r.await(ctx, poll)
 			poll = min(2*poll, r.longestPoll())
+		}
+		if len(batch) == 0 {
 			continue
 		}
 		poll = minPoll
 		r.adapt(batch)
-		if next = r.deliver(ctx, batch, next.note); next == nil {
-			return
-		}
+		p.flights = append(p.flights, r.fly(ctx, batch, note, p.flights))
+	}
+	r.flying.Wait()
+	p.land()
+	if p.next.note != "" {
+		p.next.ended = append(p.next.ended, p.next.note) // it may be committed although the turn failed
 	}
 	// What was answered last is settled although the relay stops.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignWithin)
 	defer cancel()
-	next.want, next.keep = 0, nil
-	if _, err := r.source.turn(ending, next); err != nil {
+	p.next.want, p.next.keep = 0, nil
+	if _, err := r.source.turn(ending, p.next); err != nil {
 		r.Log.Warn("answered rows could not be deleted; they are sent again, and stored once", "error", err)
 	}
 }
 
 // turn settles a batch and takes the next. It reports false if it could not.
 func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
+	r.turning.Lock()
+	defer r.turning.Unlock()
 	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		batch, err := r.source.turn(ctx, t)
 		r.health.sourceIs(err)
@@ -244,6 +253,13 @@ func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 			return nil, false
 		}
 	}
+}
+
+// canTakeAhead reports whether a batch can be taken before the last one is settled.
+func (r *Relay) canTakeAhead() bool {
+	r.turning.Lock()
+	defer r.turning.Unlock()
+	return r.source.ahead && !r.source.stays
 }
 
 // adapt asks for as many rows as fit into a batch.
@@ -321,87 +337,6 @@ func (r *Relay) endedNotes(t *turn, drained bool) {
 		t.ended = append(t.ended, n.id)
 	}
 	r.left = left
-}
-
-// deliver sends a batch until each row has an answer, and returns the turn that settles
-// it; nil if the relay is no longer to send.
-func (r *Relay) deliver(ctx context.Context, batch []row, noteID string) *turn {
-	done := &turn{}
-	attempts := &doubt{since: time.Now()}
-	for backoff := minBackoff; ; {
-		batch = r.giveUp(batch, attempts, done)
-		var held *hold
-		if batch, held = r.send(ctx, batch, done); len(batch) == 0 {
-			break
-		}
-		if ctx.Err() != nil || !r.leads() {
-			return nil
-		}
-		r.health.serviceIs(held)
-		r.held(held)
-		r.Log.Warn("rows of the outbox wait", "rows", len(batch), "reason", held.reason)
-		attempts.add(held)
-		if !held.sent && attempts.certain() {
-			// The service has none of them, so nothing is in doubt while they wait.
-			if !r.renote(ctx, noteID, nil) {
-				return nil
-			}
-			noteID = ""
-		}
-		r.pause(ctx, max(held.after, backoff/2+rand.N(backoff/2+1)))
-		backoff = min(2*backoff, maxBackoff)
-		if ctx.Err() != nil || !r.leads() {
-			return nil
-		}
-		if noteID == "" {
-			noteID = uuid.NewString()
-			if !r.renote(ctx, noteID, batch) {
-				return nil
-			}
-			attempts.since = time.Now()
-		}
-	}
-	r.health.serviceIs(nil)
-	done.ended = append(done.ended, noteID)
-	r.endedNotes(done, false)
-	return done
-}
-
-// renote notes that rows are to be sent, or that they were not.
-func (r *Relay) renote(ctx context.Context, id string, rows []row) bool {
-	t := &turn{note: id, keep: rows}
-	if rows == nil {
-		t = &turn{ended: []string{id}}
-	}
-	_, ok := r.turn(ctx, t)
-	return ok
-}
-
-// doubt is what is known of a batch that has no answer.
-type doubt struct {
-	since time.Time // when it was first sent
-	sent  bool      // it may be stored
-}
-
-func (d *doubt) add(h *hold) { d.sent = d.sent || h.sent }
-
-func (d *doubt) certain() bool { return !d.sent }
-
-// giveUp takes out the rows that may be stored, and have had no answer for too long.
-func (r *Relay) giveUp(batch []row, d *doubt, done *turn) []row {
-	var rest []row
-	for i := range batch {
-		at, known := r.inherited[batch[i].id]
-		if d.sent && (!known || d.since.Before(at)) {
-			at, known = d.since, true
-		}
-		if known && time.Since(at) >= doubtful {
-			done.failed = append(done.failed, failure{batch[i], unknownProblem})
-			continue
-		}
-		rest = append(rest, batch[i])
-	}
-	return rest
 }
 
 // await waits for rows.

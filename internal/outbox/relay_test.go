@@ -96,6 +96,7 @@ type recorder struct {
 	mu     sync.Mutex
 	items  []string // without their request_id
 	ids    map[string]bool
+	again  int // items whose id was known
 	calls  int
 	answer func(w http.ResponseWriter, r *http.Request) bool // true if it has answered
 }
@@ -133,6 +134,7 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case strings.Contains(rest, "poison"):
 			results = append(results, `{"status":422,"problem":{"status":422,"detail":"this item"}}`)
 		case s.ids[id]:
+			s.again++
 			results = append(results, `{"status":200,"job":{}}`)
 		default:
 			s.ids[id] = true
@@ -152,16 +154,26 @@ func (s *recorder) stored() []string {
 // relaying runs a relay until the test or stop ends it.
 func relaying(t *testing.T, url string, s *recorder) (r *Relay, stop func()) {
 	t.Helper()
-	r, err := New(Config{Source: url, Service: s.URL, Key: "sk_x", Log: slog.New(slog.DiscardHandler)})
+	r = newRelay(t, url, s.URL)
+	return r, run(t, r)
+}
+
+func newRelay(t *testing.T, url, service string) *Relay {
+	t.Helper()
+	r, err := New(Config{Source: url, Service: service, Key: "sk_x", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+func run(t *testing.T, r *Relay) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	stop = func() { cancel(); running.Wait() }
 	t.Cleanup(stop)
-	return r, stop
+	return stop
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {

@@ -61,7 +61,7 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 	if h == nil && answer.refused != "" {
 		// The body as a whole was refused. One of the rows is the cause.
 		if len(batch) == 1 {
-			done.failed = append(done.failed, failure{batch[0], answer.refused})
+			done.failed = append(done.failed, failure{batch[0].withoutJob(), answer.refused})
 			return nil, nil
 		}
 		first, held := r.send(ctx, batch[:len(batch)/2], done)
@@ -77,12 +77,12 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 	for i, item := range answer.items {
 		switch status := item.Status; {
 		case status == http.StatusOK || status == http.StatusCreated || status == http.StatusGone:
-			done.answered = append(done.answered, batch[i])
+			done.answered = append(done.answered, batch[i].withoutJob())
 			r.stored(status, batch[i].createdAt)
 		case waits(status):
 			rest, h = append(rest, batch[i]), holdOf(status, detailOf(item.Problem))
 		default:
-			done.failed = append(done.failed, failure{batch[i], bounded(item.Problem, status)})
+			done.failed = append(done.failed, failure{batch[i].withoutJob(), bounded(item.Problem, status)})
 		}
 	}
 	return rest, h
@@ -122,7 +122,7 @@ func (r *Relay) readable(batch []row, done *turn) []row {
 		if detail := unreadable(batch[i].job); detail != "" {
 			problem, _ := json.Marshal(map[string]any{"type": "about:blank", "title": "Unprocessable Content", "status": 422,
 				"detail": detail})
-			done.failed = append(done.failed, failure{batch[i], string(problem)})
+			done.failed = append(done.failed, failure{batch[i].withoutJob(), string(problem)})
 			continue
 		}
 		rest = append(rest, batch[i])

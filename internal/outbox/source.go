@@ -33,6 +33,9 @@ type row struct {
 	createdAt time.Time
 }
 
+// withoutJob returns what is needed of a row to settle it.
+func (r row) withoutJob() row { return row{seq: r.seq, id: r.id} }
+
 // failure is a row that was refused for good.
 type failure struct {
 	row
@@ -72,6 +75,9 @@ type position struct {
 	seq      int64
 	snapshot *snapshot // PostgreSQL: the transactions at the time of the last rows
 	sweep    time.Time // MySQL: when all rows are read again
+	// stays reports that the last rows did not move the position, so that they are taken
+	// again unless they are settled.
+	stays bool
 }
 
 // dialect is what differs between databases.
@@ -90,6 +96,9 @@ type dialect struct {
 	restore string
 	bind    func(query string) string
 	json    string // the cast of a text to the type of job
+	// ahead reports whether the next batch can be taken before one is settled: the
+	// position leaves out its rows.
+	ahead bool
 	// turn is source.turn where the database does it in fewer round trips; nil elsewhere.
 	turn func(ctx context.Context, s *source, t *turn) ([]row, error)
 	// take takes rows; nil where turn does.
