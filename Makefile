@@ -7,7 +7,7 @@ FUZZTIME ?= 5m
 SECONDS ?= 60
 MINUTES ?= 60
 
-.PHONY: help build test test-quick race hostile chaos lint format generate screenshots recording bench bench-go bench-compare sim soak planted-faults fuzz demo release release-check
+.PHONY: help build test test-quick race hostile chaos lint format generate screenshots recording bench bench-go bench-compare pages sim soak planted-faults fuzz demo release release-check
 
 help: ## list what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -33,6 +33,9 @@ chaos: ## storm three nodes with 300 jobs/s for two minutes, then run all other 
 	PUNCTUAL_OUTBOX_TORTURE=5m ./scripts/test -race=false ./test/goclient -run TestOutbox -count=1 -v
 	PUNCTUAL_COPIES=2m ./scripts/test -race=false ./test/copies -count=1 -v
 	PUNCTUAL_WORKFLOW_RUNS=201 ./scripts/test -race=false ./test/clients/workflow -count=1 -v
+
+pages: ## measure the dashboard's pages and the lists of the API with JOBS=5000000 jobs on both stores; takes an hour and 20 GB
+	PUNCTUAL_PAGES_JOBS=$(or $(JOBS),5000000) PUNCTUAL_PAGES_TIMES=20 $(GO) test ./test/pages -count=1 -v -timeout 24h
 
 sim: ## simulate nodes, clients and targets for SECONDS=60, or run SEED=n again, with KEEP=ids only
 	PUNCTUAL_SIM_SECONDS=$(SECONDS) PUNCTUAL_SIM_SEED=$(SEED) PUNCTUAL_SIM_KEEP=$(KEEP) PUNCTUAL_SIM_FIRST=$(FIRST) \

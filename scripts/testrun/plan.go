@@ -66,6 +66,7 @@ var plain = []string{
 	"test/generators",
 	"test/hostile", // an attacker must not be slowed down
 	"test/nodes",
+	"test/pages",
 	"test/rehearsal", // in virtual time, as test/sim
 	"test/sim",       // one thread in virtual time, in an order that the detector would change
 	"test/soak",
