@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -18,8 +19,8 @@ import (
 // firstWait is the wait before the first retry; each further one is twice as long.
 const firstWait = 200 * time.Millisecond
 
-// errTooLarge reports a response over Config.MaxResponseBytes.
-var errTooLarge = errors.New("punctual: the response is larger than MaxResponseBytes")
+// ErrTooLarge reports a response over Config.MaxResponseBytes.
+var ErrTooLarge = errors.New("punctual: the response is larger than MaxResponseBytes")
 
 // call is one call of the API.
 type call struct {
@@ -33,34 +34,11 @@ type call struct {
 	once bool
 }
 
-// answer is a response of the API, read whole.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// encode returns a value as JSON without a newline behind it. Unlike json.Marshal it
-// leaves <, > and & as they are, so that a job sends what it was given.
-func encode(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, fmt.Errorf("punctual: encoding the request: %w", err)
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
-}
-
 // do makes a call, with retries.
-func (c *Client) do(ctx context.Context, call call) (*answer, error) {
-	var body []byte
-	if call.body != nil {
-		encoded, err := encode(call.body)
-		if err != nil {
-			return nil, err
-		}
-		body = encoded
+func (c *Client) do(ctx context.Context, call call) (*Response, error) {
+	body, err := encode(call.body)
+	if err != nil {
+		return nil, err
 	}
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -68,21 +46,19 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 			return nil, err
 		}
 		got, err := c.exchange(ctx, call, body)
-		if err == nil && got.status < 300 {
+		if err == nil {
 			return got, nil
 		}
 		var problem *Problem
-		if err == nil {
-			problem = problemOf(got.status, got.header, got.body)
-			err = problem
-		}
+		errors.As(err, &problem)
 		wait := c.backoff(attempt)
 		if problem != nil {
 			wait = max(wait, problem.RetryAfter)
 		} else if errors.Is(err, syscall.ECONNREFUSED) {
 			wait = min(wait, longestRefusedWait/2+rand.N(longestRefusedWait/2))
 		}
-		if !c.retries(attempt, start, err) || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait {
+		if !c.retries(attempt, start, err) || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait ||
+			c.config.OnRetry != nil && !c.config.OnRetry(err) {
 			return nil, err
 		}
 		if ended := sleep(ctx, wait); ended != nil {
@@ -127,7 +103,7 @@ func retryable(call call, problem *Problem, err error) bool {
 		}
 		return false
 	}
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, ErrTooLarge) {
 		return false
 	}
 	var network *net.OpError
@@ -137,8 +113,9 @@ func retryable(call call, problem *Problem, err error) bool {
 	return !call.once
 }
 
-// exchange makes one HTTP exchange.
-func (c *Client) exchange(ctx context.Context, call call, body []byte) (*answer, error) {
+// exchange makes one HTTP exchange. Its error is a *Problem unless the response is a
+// success.
+func (c *Client) exchange(ctx context.Context, call call, body []byte) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.AttemptTimeout)
 	defer cancel()
 	response, err := c.send(ctx, call, body)
@@ -146,30 +123,52 @@ func (c *Client) exchange(ctx context.Context, call call, body []byte) (*answer,
 		return nil, err
 	}
 	defer response.Body.Close()
-	text, err := c.readAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	return &answer{response.StatusCode, response.Header, text}, nil
-}
-
-// readAll reads a body of at most MaxResponseBytes.
-func (c *Client) readAll(body io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(body, c.config.MaxResponseBytes+1))
+	text, err := io.ReadAll(io.LimitReader(response.Body, c.config.MaxResponseBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("punctual: reading the response: %w", err)
 	case int64(len(text)) > c.config.MaxResponseBytes:
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
-	return text, nil
+	return &Response{response.StatusCode, response.Header, text}, nil
 }
 
-// send sends a request and returns the response with its body unread.
+// open starts a stream. Its body is closed by the caller.
+func (c *Client) open(ctx context.Context, call call) (*http.Response, error) {
+	body, err := encode(call.body)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.awaitRate(ctx); err != nil {
+		return nil, err
+	}
+	return c.send(ctx, call, body)
+}
+
+// send sends a request and returns the response with its body unread. Its error is a
+// *Problem unless the response is a success.
 func (c *Client) send(ctx context.Context, call call, body []byte) (*http.Response, error) {
+	response, err := c.begin(ctx, call, body)
+	if err != nil || response.StatusCode < 300 {
+		return response, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, min(maxProblemBytes, c.config.MaxResponseBytes)))
+	if err != nil {
+		return nil, fmt.Errorf("punctual: reading the response: %w", err)
+	}
+	return nil, problemOf(response.StatusCode, response.Header, text)
+}
+
+// begin sends a request and returns the response, whatever it is, with its body unread.
+func (c *Client) begin(ctx context.Context, call call, body []byte) (*http.Response, error) {
 	address := c.base.String() + call.path
 	if len(call.query) > 0 {
-		address += "?" + call.query.Encode()
+		separator := "?"
+		if strings.Contains(call.path, "?") {
+			separator = "&"
+		}
+		address += separator + call.query.Encode()
 	}
 	var reader io.Reader
 	if body != nil {
@@ -186,7 +185,7 @@ func (c *Client) send(ctx context.Context, call call, body []byte) (*http.Respon
 	if c.config.Key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.config.Key)
 	}
-	if body != nil {
+	if body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, err := c.http.Do(request)
@@ -205,9 +204,9 @@ type enveloped[T any] struct {
 }
 
 // decode reads a JSON answer.
-func decode[T any](got *answer) (T, error) {
+func decode[T any](got *Response) (T, error) {
 	var value T
-	if err := json.Unmarshal(got.body, &value); err != nil {
+	if err := json.Unmarshal(got.Body, &value); err != nil {
 		return value, fmt.Errorf("punctual: reading the response as JSON: %w", err)
 	}
 	return value, nil

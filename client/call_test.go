@@ -251,7 +251,7 @@ func TestProblem_SaysWhatIsWrong(t *testing.T) {
 
 func TestResponses_AreBounded(t *testing.T) {
 	c, e := testClient(t, func(config *Config) { config.MaxResponseBytes = 10 }, respond(200, "12345678901"))
-	if err := c.Ping(t.Context()); !errors.Is(err, errTooLarge) || len(e.requests) != 1 {
+	if err := c.Ping(t.Context()); !errors.Is(err, ErrTooLarge) || len(e.requests) != 1 {
 		t.Errorf("%v after %d requests", err, len(e.requests))
 	}
 }

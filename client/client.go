@@ -39,6 +39,10 @@ type Config struct {
 	MaxResponseBytes int64
 	// UserAgent is sent as User-Agent; "punctual-go" if empty.
 	UserAgent string
+	// OnRetry, unless nil, is called with the error of a try before the wait for the next
+	// one, and returns false to end the call with that error. Several calls may run it
+	// at once.
+	OnRetry func(error) bool
 	// NoAutomaticKeys adds no RequestID to jobs. Creating those without one is then
 	// retried only when the service certainly stored nothing.
 	NoAutomaticKeys bool

@@ -43,7 +43,7 @@ func (c *Client) Apply(ctx context.Context, document Document, conditions ...Con
 		return nil, "", err
 	}
 	value, err := decode[enveloped[[]ApplyResult]](got)
-	return value.Data, got.header.Get("ETag"), err
+	return value.Data, got.Header.Get("ETag"), err
 }
 
 // ExportSchedules returns the document of an owner, of all schedules if empty, byte
@@ -55,5 +55,5 @@ func (c *Client) ExportSchedules(ctx context.Context, owner string) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
-	return got.body, nil
+	return got.Body, nil
 }

@@ -41,7 +41,7 @@ func (c *Client) group(ctx context.Context, call call) (*Group, error) {
 		return nil, err
 	}
 	value, err := decode[enveloped[Group]](got)
-	value.Data.ETag = got.header.Get("ETag")
+	value.Data.ETag = got.Header.Get("ETag")
 	return &value.Data, err
 }
 

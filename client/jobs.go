@@ -223,7 +223,7 @@ func (c *Client) job(ctx context.Context, call call) (*JobRecord, error) {
 		return nil, err
 	}
 	value, err := decode[enveloped[JobRecord]](got)
-	value.Data.ETag = got.header.Get("ETag")
+	value.Data.ETag = got.Header.Get("ETag")
 	return &value.Data, err
 }
 
@@ -402,5 +402,5 @@ func (c *Client) Echo(ctx context.Context, value any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return got.body, nil
+	return got.Body, nil
 }

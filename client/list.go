@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -14,13 +13,11 @@ import (
 func list[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		for {
-			got, err := c.do(ctx, call{method: http.MethodGet, path: path, query: query})
-			if err != nil {
-				yield(none, err)
-				return
+		for got, err := range c.Pages(ctx, Request{Path: path, Query: query}) {
+			var page enveloped[[]T]
+			if err == nil {
+				page, err = decode[enveloped[[]T]](got)
 			}
-			page, err := decode[enveloped[[]T]](got)
 			if err != nil {
 				yield(none, err)
 				return
@@ -30,18 +27,6 @@ func list[T any](ctx context.Context, c *Client, path string, query url.Values) 
 					return
 				}
 			}
-			next, err := nextPage(got.header, path)
-			if err != nil {
-				yield(none, err)
-			}
-			if next == nil || err != nil {
-				return
-			}
-			if next.Encode() == query.Encode() {
-				yield(none, errors.New("punctual: the next page is the same page"))
-				return
-			}
-			query = next
 		}
 	}
 }
@@ -58,7 +43,7 @@ func nextPage(header http.Header, path string) (url.Values, error) {
 			}
 			next, err := url.Parse(strings.Trim(target, "<>"))
 			if err != nil || !strings.HasSuffix(next.Path, path) {
-				return nil, fmt.Errorf("punctual: the link to the next page leads elsewhere: %s", target)
+				return nil, fmt.Errorf("%w leads elsewhere: %s", ErrNextPage, target)
 			}
 			return next.Query(), nil
 		}

@@ -40,13 +40,13 @@ func (c *Client) ExportLogs(ctx context.Context, filter LogFilter) iter.Seq2[Log
 	query.Del("limit")
 	query.Del("order_by")
 	return func(yield func(LogRecord, error) bool) {
-		body, err := c.open(ctx, call{method: http.MethodGet, path: "/api/logs/export", query: query})
+		stream, err := c.open(ctx, call{method: http.MethodGet, path: "/api/logs/export", query: query})
 		if err != nil {
 			yield(LogRecord{}, err)
 			return
 		}
-		defer body.Close()
-		lines := c.lines(body)
+		defer stream.Body.Close()
+		lines := c.lines(stream.Body)
 		for lines.Scan() {
 			var entry LogRecord
 			if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
@@ -61,26 +61,6 @@ func (c *Client) ExportLogs(ctx context.Context, filter LogFilter) iter.Seq2[Log
 			yield(LogRecord{}, fmt.Errorf("punctual: reading log entries: %w", err))
 		}
 	}
-}
-
-// open starts a stream. Its body is closed by the caller.
-func (c *Client) open(ctx context.Context, call call) (io.ReadCloser, error) {
-	if err := c.awaitRate(ctx); err != nil {
-		return nil, err
-	}
-	response, err := c.send(ctx, call, nil)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode < 300 {
-		return response.Body, nil
-	}
-	defer response.Body.Close()
-	text, err := c.readAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	return nil, problemOf(response.StatusCode, response.Header, text)
 }
 
 // lines reads lines of at most MaxResponseBytes.
@@ -112,16 +92,16 @@ func (c *Client) FollowEvents(ctx context.Context, after string) iter.Seq2[Event
 			if after != "" {
 				header.Set("Last-Event-Id", after)
 			}
-			body, err := c.open(ctx, call{method: http.MethodGet, path: "/api/events", header: header})
+			stream, err := c.open(ctx, call{method: http.MethodGet, path: "/api/events", header: header})
 			if err == nil {
 				failures = 0
-				goOn, tooLong := c.readEvents(body, func(event Event) bool {
+				goOn, tooLong := c.readEvents(stream.Body, func(event Event) bool {
 					if event.ID != "" {
 						after = event.ID
 					}
 					return yield(event, nil)
 				})
-				body.Close()
+				stream.Body.Close()
 				if tooLong != nil {
 					yield(Event{}, tooLong)
 				}

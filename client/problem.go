@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -30,6 +31,9 @@ type Problem struct {
 	RetryAfter time.Duration `json:"-"`
 	// RequestID names the call in the service's log.
 	RequestID string `json:"-"`
+	// Header and Body are the response as it was sent, of Body at most 1 MiB.
+	Header http.Header `json:"-"`
+	Body   []byte      `json:"-"`
 }
 
 // ProblemEntry is one thing that is wrong with a call.
@@ -63,8 +67,12 @@ func (p *Problem) Pointer() string {
 	return ""
 }
 
-// excerptBytes is how much of an answer that is no problem is shown.
-const excerptBytes = 300
+const (
+	// maxProblemBytes is how much of a response that is no success is read.
+	maxProblemBytes = 1 << 20
+	// excerptBytes is how much of one that is no problem is shown.
+	excerptBytes = 300
+)
 
 // problemOf reads an answer with a status of 300 or above. A proxy between may have
 // answered with something else than a problem.
@@ -74,17 +82,18 @@ func problemOf(status int, header http.Header, body []byte) *Problem {
 		excerpt := bytes.TrimSpace(body[:min(len(body), excerptBytes)])
 		p = &Problem{Type: "about:blank", Detail: "the answer is no problem document: " + strings.ToValidUTF8(string(excerpt), "\uFFFD")}
 	}
-	p.Status = status
+	p.Status, p.Header, p.Body = status, header, body
 	setDefault(&p.Title, http.StatusText(status))
 	p.RetryAfter = retryAfter(header, time.Now())
 	p.RequestID = header.Get("X-Request-Id")
 	return p
 }
 
-// retryAfter reads Retry-After, seconds or a date.
+// retryAfter reads Retry-After, seconds or a date. More seconds than a number has are
+// as many as it has.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
+	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(max(seconds, 0)) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {

@@ -224,8 +224,8 @@ func (c *Client) schedule(ctx context.Context, call call) (record *ScheduleRecor
 		return nil, false, err
 	}
 	value, err := decode[enveloped[ScheduleRecord]](got)
-	value.Data.ETag = got.header.Get("ETag")
-	return &value.Data, got.status == http.StatusCreated, err
+	value.Data.ETag = got.Header.Get("ETag")
+	return &value.Data, got.Status == http.StatusCreated, err
 }
 
 func (c *Client) delete(ctx context.Context, path string) error {

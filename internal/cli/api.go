@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -48,7 +49,7 @@ func (c *apiCommand) Run(env *environment) error {
 		ctx, cancel = context.WithTimeout(env.ctx, callTimeout)
 	}
 	defer cancel()
-	got, err := c.open(ctx, env, method, path, body, header)
+	got, err := c.open(ctx, env, client.Request{Method: method, Path: path, Body: body, Header: header})
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,7 @@ func (c *applyCommand) send(env *environment, d *document, dryRun bool, etag str
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{name: d.name, etag: got.header.Get("ETag"), data: data}
+	p := &plan{name: d.name, etag: got.Header.Get("ETag"), data: data}
 	if err := json.Unmarshal(data, &p.items); err != nil {
 		return nil, unreadable(err)
 	}
@@ -330,18 +330,18 @@ func (c *exportCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	if rawjson.Get(got.text, "schedules") == nil {
+	if rawjson.Get(got.Body, "schedules") == nil {
 		return c.notPunctual(env)
 	}
 	if c.Format == "yaml" && !c.JSON {
-		text, err := yamljson.FromJSON(got.text)
+		text, err := yamljson.FromJSON(got.Body)
 		if err != nil {
 			return fmt.Errorf("writing YAML: %w", err)
 		}
 		_, err = env.out.Write(text)
 		return err
 	}
-	return c.print(env, got.text, nil)
+	return c.print(env, got.Body, nil)
 }
 
 // plan is what applying a document changes, or changed.

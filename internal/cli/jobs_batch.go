@@ -34,7 +34,7 @@ func (c *jobsCreate) createBatch(env *environment) error {
 	}
 	records, err := c.serviceFlags.data(env, got)
 	if err == nil && then {
-		records = withThen(records, got.text)
+		records = withThen(records, got.Body)
 	}
 	if err != nil || c.JSON {
 		return c.print(env, records, err)

@@ -104,10 +104,7 @@ func lint(ctx context.Context, schedules []rawjson.Value, from time.Time) ([]reh
 
 // invalidDocument returns the error for a document with problems.
 func invalidDocument(err error) error {
-	var problems []problem
-	for _, p := range fault.ProblemsOf(err) {
-		problems = append(problems, problem{Pointer: p.Pointer, Detail: p.Detail})
-	}
+	problems := fault.ProblemsOf(err)
 	if len(problems) == 0 {
 		return err
 	}

@@ -19,7 +19,7 @@ const maxRefusal = 64 << 10
 // refusedHandshake returns the error of a response to a handshake.
 func refusedHandshake(got *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(got.Body, maxRefusal))
-	err := refused(got, text)
+	err := refused("", got.StatusCode, got.Header, text)
 	var r *refusal
 	if !errors.As(err, &r) {
 		r = &refusal{status: got.StatusCode, detail: err.Error()}

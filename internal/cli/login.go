@@ -3,17 +3,17 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
 type loginCommand struct {
@@ -32,13 +32,9 @@ func (c *loginCommand) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(env.ctx, callTimeout)
-	defer cancel()
-	got, err := s.open(ctx, env, http.MethodGet, "/api/jobs?limit=1", nil, nil)
-	if err != nil {
+	if _, err := s.call(env, client.Request{Path: "/api/jobs?limit=1"}); err != nil {
 		return fmt.Errorf("nothing was stored: %w", err)
 	}
-	_ = got.Body.Close()
 	err = changeProfiles(func(all *profiles) error {
 		all.Profiles[name], all.Current = profile{s.url, s.key}, name
 		return nil

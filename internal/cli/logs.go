@@ -127,11 +127,7 @@ func (c *logsExport) Run(env *environment) error {
 	if err != nil {
 		return err
 	}
-	path := "/api/logs/export"
-	if len(query) > 0 {
-		path += "?" + query.Encode()
-	}
-	got, err := c.open(env.ctx, env, http.MethodGet, path, nil, nil)
+	got, err := c.open(env.ctx, env, client.Request{Path: "/api/logs/export", Query: query})
 	if err != nil {
 		return err
 	}
@@ -229,7 +225,7 @@ func (t *tail) follow() error {
 	defer cancel()
 	silence := time.AfterFunc(3*callTimeout, cancel)
 	defer silence.Stop()
-	got, err := t.c.open(ctx, t.env, http.MethodGet, "/api/events", nil, header)
+	got, err := t.c.open(ctx, t.env, client.Request{Path: "/api/events", Header: header})
 	if err != nil {
 		return err
 	}

@@ -128,9 +128,9 @@ func (c *operationsStart) Run(env *environment) error {
 }
 
 // printCount prints the result of a dry run.
-func (c *operationsStart) printCount(env *environment, got *response, o *client.OperationRecord) error {
+func (c *operationsStart) printCount(env *environment, got *client.Response, o *client.OperationRecord) error {
 	var more struct{ Partial bool }
-	if err := json.Unmarshal(got.text, &more); err != nil {
+	if err := json.Unmarshal(got.Body, &more); err != nil {
 		return unreadable(err)
 	}
 	text := counted(o.Matched, "job matches", "jobs match") + "; nothing was changed"

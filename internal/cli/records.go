@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -152,13 +150,16 @@ func (c *serviceFlags) list(env *environment, path string, query url.Values, lim
 	if !valid {
 		return nil, failed(statusUsage, "--limit must be a whole number from 1 to %d, not %q", listMost, limit)
 	}
+	session, err := c.session(env)
+	if err != nil {
+		return nil, err
+	}
 	var all []rawjson.Value
 	size := 0
 	query.Set("limit", fmt.Sprint(min(n, pageMost)))
-	for next := path + "?" + query.Encode(); next != "" && len(all) < n; {
-		got, err := c.call(env, http.MethodGet, next, nil, nil)
+	for got, err := range session.client(client.Config{MaxRetries: -1}).Pages(env.ctx, client.Request{Path: path, Query: query}) {
 		if err != nil {
-			return nil, err
+			return nil, session.failure(env, err)
 		}
 		page, err := c.data(env, got)
 		if err != nil {
@@ -170,8 +171,9 @@ func (c *serviceFlags) list(env *environment, path string, query url.Values, lim
 		if size += len(page); size > maxResponse {
 			return nil, fmt.Errorf("the list is longer than %d bytes; give a smaller --limit, or filters", maxResponse)
 		}
-		all = append(all, rawjson.Elements(page)...)
-		next = nextPage(got.header, path)
+		if all = append(all, rawjson.Elements(page)...); len(all) >= n {
+			break
+		}
 	}
 	return rawjson.Array(all[:min(n, len(all))]), nil
 }
@@ -186,22 +188,6 @@ func wholeUpTo(text string, most int) (int, bool) {
 		n = n*10 + int(r-'0')
 	}
 	return n, n >= 1 && n <= most
-}
-
-var linkNext = regexp.MustCompile(`<([^<>]*)>;\s*rel="?next"?`)
-
-// nextPage returns the path and query of the next page; "" if there is none. A page
-// elsewhere than the list's own is not followed.
-func nextPage(header http.Header, path string) string {
-	m := linkNext.FindStringSubmatch(strings.Join(header.Values("Link"), ", "))
-	if m == nil {
-		return ""
-	}
-	next, err := url.Parse(m[1])
-	if err != nil || next.Path != path {
-		return ""
-	}
-	return path + "?" + next.RawQuery
 }
 
 // readInput reads a file, or standard input for "-", of at most a number of bytes.

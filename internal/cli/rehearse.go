@@ -43,7 +43,7 @@ func (c *rehearseCommand) Run(env *environment) error {
 		return err
 	}
 	if c.ICS {
-		_, err := env.out.Write(got.text)
+		_, err := env.out.Write(got.Body)
 		return err
 	}
 	data, err := c.data(env, got)

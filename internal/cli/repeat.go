@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -18,9 +19,6 @@ const (
 	// for how long while connections fail after that, as those to a service that restarts.
 	maxRepeats = 3
 	repeatFor  = 30 * time.Second
-	// The pauses before a repeat.
-	firstRepeat   = 200 * time.Millisecond
-	longestRepeat = 2 * time.Second
 )
 
 // create creates a job or a schedule once, although its response is lost. repeated reports
@@ -55,27 +53,20 @@ func (c *serviceFlags) rerun(env *environment, path string, body []byte) (record
 // callRepeating is call for a request that the service recognises by its request_id or
 // Idempotency-Key: it repeats it while it does not know what became of it. repeated reports whether it did.
 func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
-	header http.Header) (got *response, repeated bool, err error) {
-	var end time.Time
-	for n, wait := 0, firstRepeat; ; n, wait = n+1, min(2*wait, longestRepeat) {
-		got, err := c.call(env, http.MethodPost, path, body, header)
-		again := inDoubt(err) && n < maxRepeats || repeated && unconnected(err)
-		if err == nil || !again {
-			return got, repeated, err
-		}
-		if !repeated {
-			end = time.Now().Add(repeatFor)
-		}
-		repeated = true
-		pause := wait
-		var refused *refusal
-		if errors.As(err, &refused) {
-			_, pause = afterRefusal(err, wait)
-		}
-		if time.Now().Add(pause).After(end) || !rest(env.ctx, pause) {
-			return nil, repeated, err
-		}
+	header http.Header) (got *client.Response, repeated bool, err error) {
+	s, err := c.session(env)
+	if err != nil {
+		return nil, false, err
 	}
+	config := client.Config{MaxRetries: maxRepeats, RefusedFor: repeatFor, MaxWait: repeatFor, OnRetry: func(err error) bool {
+		err = s.failure(env, err)
+		repeats := inDoubt(err) || repeated && unconnected(err)
+		repeated = repeated || repeats
+		return repeats
+	}}
+	got, err = s.client(config).Do(env.ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, Header: header,
+		Repeatable: true})
+	return got, repeated, s.failure(env, err)
 }
 
 // inDoubt reports whether a call that failed may have done its work.

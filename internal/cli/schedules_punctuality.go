@@ -29,7 +29,7 @@ func (c *schedulesPunctuality) Run(env *environment) error {
 		if err != nil {
 			return err
 		}
-		_, err = env.out.Write(got.text)
+		_, err = env.out.Write(got.Body)
 		return err
 	}
 	record, err := c.record(env, http.MethodGet, path, nil)

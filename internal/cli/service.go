@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -15,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/buildinfo"
 )
 
@@ -43,26 +42,16 @@ const (
 	callTimeout = 30 * time.Second
 	// maxResponse bounds what is read: a page of the largest records.
 	maxResponse = 256 << 20
-	// maxProblem bounds what is read of a response that is no success.
-	maxProblem = 1 << 20
 )
-
-// response is a successful response of the API.
-type response struct {
-	header http.Header
-	text   []byte
-}
 
 // refusal is a problem (RFC 9457) that the service returned.
 type refusal struct {
 	status     int
 	detail     string
-	problems   []problem
+	problems   []client.ProblemEntry
 	retryAfter string // seconds; "" if not known
 	text       []byte // as it was sent
 }
-
-type problem struct{ Detail, Pointer, Parameter string }
 
 // moreProblems is how a detail ends that names only the first problems of many.
 var moreProblems = regexp.MustCompile(`and \d+ more problems?$`)
@@ -74,7 +63,7 @@ func (r *refusal) Error() string {
 		return printable(r.detail)
 	}
 	text, more := printable(r.detail), ""
-	if !slices.ContainsFunc(r.problems, func(p problem) bool { return !strings.Contains(r.detail, p.Detail) }) {
+	if !slices.ContainsFunc(r.problems, func(p client.ProblemEntry) bool { return !strings.Contains(r.detail, p.Detail) }) {
 		text = "the service refuses this:"
 		more = moreProblems.FindString(r.detail)
 	}
@@ -97,9 +86,9 @@ func (c *serviceFlags) record(env *environment, method, path string, body []byte
 }
 
 // data returns the data of a response, unchanged.
-func (c *serviceFlags) data(env *environment, got *response) ([]byte, error) {
+func (c *serviceFlags) data(env *environment, got *client.Response) ([]byte, error) {
 	var envelope struct{ Data json.RawMessage }
-	if err := json.Unmarshal(got.text, &envelope); err != nil || envelope.Data == nil {
+	if err := json.Unmarshal(got.Body, &envelope); err != nil || envelope.Data == nil {
 		return nil, c.notPunctual(env)
 	}
 	return envelope.Data, nil
@@ -116,66 +105,58 @@ func (c *serviceFlags) notPunctual(env *environment) error {
 // unreadable is the error for a response that can't be decoded.
 func unreadable(err error) error { return fmt.Errorf("reading the service's response: %w", err) }
 
-// call sends a request with JSON to the API. Its error is a *refusal if the
-// service refused the request.
-func (c *serviceFlags) call(env *environment, method, path string, body []byte, header http.Header) (*response, error) {
-	ctx, cancel := context.WithTimeout(env.ctx, callTimeout)
-	defer cancel()
-	got, err := c.open(ctx, env, method, path, body, header)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(got.Body, maxResponse+1))
-	if err != nil {
-		return nil, unreached(env, err)
-	}
-	if len(text) > maxResponse {
-		return nil, fmt.Errorf("the service's response is longer than %d bytes; ask for fewer records", maxResponse)
-	}
-	return &response{got.Header, text}, nil
-}
-
-// open sends a request to the API and returns the response if it is a success. The
-// caller closes its body.
-func (c *serviceFlags) open(ctx context.Context, env *environment, method, path string, body []byte,
-	header http.Header) (*http.Response, error) {
+// call calls the API once, with JSON. Its error is a *refusal if the service refused the
+// request.
+func (c *serviceFlags) call(env *environment, method, path string, body []byte, header http.Header) (*client.Response, error) {
 	s, err := c.session(env)
 	if err != nil {
 		return nil, err
 	}
-	return s.open(ctx, env, method, path, body, header)
+	return s.call(env, client.Request{Method: method, Path: path, Body: body, Header: header})
 }
 
-// open sends a request to the service of the session.
-func (s *session) open(ctx context.Context, env *environment, method, path string, body []byte,
-	header http.Header) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.url, "/")+path, bytes.NewReader(body))
+// call calls the service of the session once.
+func (s *session) call(env *environment, request client.Request) (*client.Response, error) {
+	got, err := s.client(client.Config{MaxRetries: -1}).Do(env.ctx, request)
+	return got, s.failure(env, err)
+}
+
+// open calls the API and returns the response if it is a success, with its body unread. The
+// caller closes it.
+func (c *serviceFlags) open(ctx context.Context, env *environment, request client.Request) (*http.Response, error) {
+	s, err := c.session(env)
 	if err != nil {
 		return nil, err
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
-	request.Header.Set("User-Agent", "punctual/"+buildinfo.Read().Version)
-	request.Header.Set("Authorization", "Bearer "+s.key)
-	if body != nil && request.Header.Get("Content-Type") == "" {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	got, err := client.Do(request)
+	got, err := s.client(client.Config{}).Open(ctx, request)
+	return got, s.failure(env, err)
+}
+
+// client returns a client for the service of the session.
+func (s *session) client(config client.Config) *client.Client {
+	config.URL, config.Key, config.UserAgent = s.url, s.key, "punctual/"+buildinfo.Read().Version
+	config.AttemptTimeout, config.MaxResponseBytes = callTimeout, maxResponse
+	c, err := client.New(config)
 	if err != nil {
-		return nil, unreached(env, err)
+		panic(err) // checkURL permits no URL that is not one of a client
 	}
-	if got.StatusCode < http.StatusMultipleChoices {
-		return got, nil
+	return c
+}
+
+// failure returns the error of a command for that of a call.
+func (s *session) failure(env *environment, err error) error {
+	var problem *client.Problem
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &problem):
+		return refused(s.url, problem.Status, problem.Header, problem.Body)
+	case errors.Is(err, client.ErrTooLarge):
+		return fmt.Errorf("the service's response is longer than %d bytes; ask for fewer records", maxResponse)
+	case errors.Is(err, client.ErrNextPage):
+		return fmt.Errorf("the list is not complete: %s", printable(strings.TrimPrefix(err.Error(), "punctual: ")))
 	}
-	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(got.Body, maxProblem))
-	if err != nil {
-		return nil, unreached(env, err)
-	}
-	return nil, refused(got, text)
+	return unreached(env, err)
 }
 
 // unreached is the error of a call without a response.
@@ -183,6 +164,8 @@ func unreached(env *environment, err error) error {
 	var failure *url.Error
 	if errors.As(err, &failure) {
 		err = failure.Err // the method and the URL are known to the user
+	} else if cause := errors.Unwrap(err); cause != nil && strings.HasPrefix(err.Error(), "punctual: ") {
+		err = cause
 	}
 	switch {
 	case env.ctx.Err() != nil:
@@ -193,23 +176,28 @@ func unreached(env *environment, err error) error {
 	return failed(statusUnreachable, "the service can't be reached; --url, PUNCTUAL_URL or the profile says where it is: %w", err)
 }
 
-// refused returns the error of a response that is not a success.
-func refused(got *http.Response, text []byte) error {
-	if got.StatusCode < http.StatusBadRequest {
-		if to, err := got.Location(); err == nil {
-			return failed(statusUnreachable, "the service responded %s, to %s; if that is the service, give its URL", got.Status,
-				printable(to.String()))
+// refused returns the error of a response that is not a success, of the service at a URL.
+func refused(service string, code int, header http.Header, text []byte) error {
+	status := strings.TrimSpace(fmt.Sprint(code, " ", http.StatusText(code)))
+	if code < http.StatusBadRequest {
+		if to := header.Get("Location"); to != "" {
+			if base, err := url.Parse(service); err == nil {
+				if absolute, err := base.Parse(to); err == nil {
+					to = absolute.String()
+				}
+			}
+			return failed(statusUnreachable, "the service responded %s, to %s; if that is the service, give its URL", status, printable(to))
 		}
-		return failed(statusUnreachable, "the service responded %s", got.Status)
+		return failed(statusUnreachable, "the service responded %s", status)
 	}
 	var p struct {
 		Detail string
 		Error  string // of the QStash-compatible API
-		Errors []problem
+		Errors []client.ProblemEntry
 	}
 	err := json.Unmarshal(text, &p)
 	if p.Detail = cmp.Or(p.Detail, p.Error); err != nil || p.Detail == "" {
-		return &refusal{status: got.StatusCode, detail: "the service responded " + got.Status}
+		return &refusal{status: code, detail: "the service responded " + status}
 	}
-	return &refusal{got.StatusCode, p.Detail, p.Errors, got.Header.Get("Retry-After"), text}
+	return &refusal{code, p.Detail, p.Errors, header.Get("Retry-After"), text}
 }

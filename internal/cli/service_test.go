@@ -6,14 +6,16 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
 func TestRefusal_ShowsEachProblemOnce(t *testing.T) {
 	t.Parallel()
-	problems := []problem{{Detail: "must use https", Pointer: "#/url"}, {Detail: "must be a whole number", Parameter: "limit"}}
+	problems := []client.ProblemEntry{{Detail: "must use https", Pointer: "#/url"}, {Detail: "must be a whole number", Parameter: "limit"}}
 	for _, x := range []struct {
 		detail   string
-		problems []problem
+		problems []client.ProblemEntry
 		want     string
 	}{
 		{"url must use https", problems[:1], "url must use https"},
