@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
-	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/tracing"
 )
@@ -123,7 +122,7 @@ func (r *Runner) deliver(ctx context.Context, d *job.Delivery, body rawjson.Valu
 		request.Listener = listener{Listeners: r.Listeners, account: d.Owner.Number}
 	}
 	propagate(s.span, &request)
-	return r.do(ctx, kindDelivery, d.Owner, s.due, request, secret.Proof{}, delivered)
+	return r.do(ctx, try{kind: kindDelivery, owner: d.Owner, due: s.due, request: request, judge: delivered})
 }
 
 func delivered(o *job.Outcome) lifecycle.Verdict {

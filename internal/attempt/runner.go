@@ -214,12 +214,21 @@ func (r *Runner) send(ctx context.Context, owner job.Owner, request execute.Requ
 	return outcome
 }
 
-// do sends a request. judge decides what statistics and metrics count.
-func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.Time, request execute.Request, proof secret.Proof,
-	judge func(*job.Outcome) lifecycle.Verdict) job.Outcome {
-	account := owner.Number
-	lateness := r.Queue.Now().Sub(due)
-	r.Metrics.Begun(kind, lateness)
+// try is a request to be sent.
+type try struct {
+	kind    string
+	owner   job.Owner
+	due     time.Time
+	request execute.Request
+	proof   secret.Proof
+	judge   func(*job.Outcome) lifecycle.Verdict // decides what statistics and metrics count
+}
+
+// do sends a request.
+func (r *Runner) do(ctx context.Context, t try) job.Outcome {
+	account, request := t.owner.Number, t.request
+	lateness := r.Queue.Now().Sub(t.due)
+	r.Metrics.Begun(t.kind, lateness)
 	signing, err := r.Secrets.SigningSecrets(ctx, account)
 	if err == nil && request.Token {
 		request.TokenKey, err = r.Secrets.TokenKey(ctx, account)
@@ -238,13 +247,13 @@ func (r *Runner) do(ctx context.Context, kind string, owner job.Owner, due time.
 		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
 	request.Signing = signing
-	outcome := r.send(ctx, owner, request, proof)
+	outcome := r.send(ctx, t.owner, request, t.proof)
 	if f := outcome.Failure; f != nil && f.Local {
 		r.logLimited("this machine has run out of resources for connections; attempts will be retried", errors.New(f.Message))
 	}
-	verdict := judge(&outcome)
-	r.Metrics.Attempted(kind, outcomeName(&outcome, verdict), outcome.Duration)
-	if r.Stats != nil && kind == kindJob && counts(&outcome) && verdict != lifecycle.Awaiting {
+	verdict := t.judge(&outcome)
+	r.Metrics.Attempted(t.kind, outcomeName(&outcome, verdict), outcome.Duration)
+	if r.Stats != nil && t.kind == kindJob && counts(&outcome) && verdict != lifecycle.Awaiting {
 		r.Stats.Observe(account, verdict == lifecycle.Succeeded, lateness, outcome.Duration)
 	}
 	return outcome
@@ -331,7 +340,7 @@ func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leav
 		if outcome := a.listened(ctx, &request); outcome != nil {
 			return *outcome
 		}
-		return r.do(ctx, kindJob, j.Owner, a.Item.Due, request, a.proof(), a.judge)
+		return r.do(ctx, try{kindJob, j.Owner, a.Item.Due, request, a.proof(), a.judge})
 	})
 	a.traced(&outcome)
 	bytes := a.recordBytes(&outcome)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // A rehearsal goes on in windows of time. Schedules without limits have nothing to do with
@@ -15,8 +16,6 @@ import (
 // schedules are carried out together.
 
 const (
-	microsPerMinute = int64(time.Minute / time.Microsecond)
-
 	// maxWindow and minWindow are in minutes. maxWindow bounds the memory of busy.
 	maxWindow = 1 << 16
 	minWindow = 1 << 6
@@ -26,13 +25,13 @@ const (
 
 // window begins the window of the first event and returns its end.
 func (r *rehearsal) window() int64 {
-	begin := floor(r.queue.first().at, microsPerMinute)
-	end := func() int64 { return min(r.until, (begin+r.span)*microsPerMinute) }
+	begin := schedule.FloorDiv(r.queue.first().at, schedule.MicrosPerMinute)
+	end := func() int64 { return min(r.until, (begin+r.span)*schedule.MicrosPerMinute) }
 	if r.span == 0 {
 		r.span = maxWindow
 		r.together = r.oneByOne || r.Each != nil
 		r.certain = !r.together && r.fits(r.until)
-		r.busy.counts = make([]int32, min(maxWindow, floor(r.until-1, microsPerMinute)-begin+1))
+		r.busy.counts = make([]int32, min(maxWindow, schedule.FloorDiv(r.until-1, schedule.MicrosPerMinute)-begin+1))
 		r.dues = make([]int64, sprintRuns)
 	}
 	for !r.together && !r.certain && !r.fits(end()) {
@@ -110,12 +109,12 @@ func (r *rehearsal) sprint(a *actor) bool {
 	if now >= before {
 		return false
 	}
-	begin, last, prev, n := r.busy.begin*microsPerMinute, now, now, int64(0)
+	begin, last, prev, n := r.busy.begin*schedule.MicrosPerMinute, now, now, int64(0)
 	for _, next := range a.course.AppendUndisturbed(r.dues[:0], run, took, time.UnixMicro(before)) {
 		if a.share > 0 && fails(a.seed, a.share, last, 1) {
 			break
 		}
-		r.busy.counts[(last-begin)/microsPerMinute]++
+		r.busy.counts[(last-begin)/schedule.MicrosPerMinute]++
 		if len(a.out.First) < maxFirst {
 			a.out.First = append(a.out.First, time.UnixMicro(last).UTC())
 		}

@@ -3,6 +3,8 @@ package rehearse
 import (
 	"slices"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // event is when something happens to an actor or, if actor is negative, to the line with
@@ -102,11 +104,11 @@ type busy struct {
 
 func (b *busy) add(at time.Time) {
 	b.at = at
-	b.counts[floor(at.Unix(), 60)-b.begin]++
+	b.counts[schedule.FloorDiv(at.Unix(), 60)-b.begin]++
 }
 
 // remove takes back the latest runs, which started in one minute.
-func (b *busy) remove(n int) { b.counts[floor(b.at.Unix(), 60)-b.begin] -= int32(n) }
+func (b *busy) remove(n int) { b.counts[schedule.FloorDiv(b.at.Unix(), 60)-b.begin] -= int32(n) }
 
 // flush considers the minutes of the window, which is over.
 func (b *busy) flush() {
@@ -132,12 +134,4 @@ func (b *busy) insert(m Minute) {
 	})
 	b.top = slices.Insert(b.top, i, m)
 	b.top = b.top[:min(len(b.top), maxBusiest)]
-}
-
-func floor(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

@@ -69,7 +69,7 @@ func (g *Grid) ClockChanges(from, to time.Time, n int) []ClockChange {
 // that are not excluded.
 func (g *Grid) readings(c *Cron, from, to int64) (n int64) {
 	for from < to {
-		day := floorDiv(from, secondsPerDay)
+		day := FloorDiv(from, secondsPerDay)
 		end := min(to, (day+1)*secondsPerDay)
 		if _, excluded := g.Except.find(day); !excluded {
 			n += c.countReadings(from, end)

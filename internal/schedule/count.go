@@ -10,7 +10,7 @@ const minutesPerDay = 24 * 60
 // count returns the number of points; see [Frequency].
 func (i Interval) count(due, after, upTo time.Time) int64 {
 	step, origin := i.step(), due.UnixMicro()
-	return max(0, floorDiv(upTo.UnixMicro()-origin, step)-floorDiv(after.UnixMicro()-origin, step))
+	return max(0, FloorDiv(upTo.UnixMicro()-origin, step)-FloorDiv(after.UnixMicro()-origin, step))
 }
 
 // count returns the number of ticks; see [Frequency].
@@ -59,8 +59,8 @@ func (p *pattern) countReadings(from, to int64) int64 {
 		return 0
 	}
 	// Ticks are at whole minutes.
-	begin, end := -floorDiv(-from, 60), -floorDiv(-to, 60)
-	firstDay, lastDay := floorDiv(begin, minutesPerDay), floorDiv(end, minutesPerDay)
+	begin, end := -FloorDiv(-from, 60), -FloorDiv(-to, 60)
+	firstDay, lastDay := FloorDiv(begin, minutesPerDay), FloorDiv(end, minutesPerDay)
 	n := p.onDay(lastDay, p.untilMinute(end-lastDay*minutesPerDay)) - p.onDay(firstDay, p.untilMinute(begin-firstDay*minutesPerDay))
 	return n + p.countDays(firstDay, lastDay)*p.perDay()
 }
@@ -88,7 +88,7 @@ func (p *pattern) untilMinute(minute int64) int64 {
 func (p *pattern) countDays(first, end int64) (n int64) {
 	for first < end {
 		year, month, date := time.Unix(first*secondsPerDay, 0).UTC().Date()
-		next := floorDiv(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix(), secondsPerDay)
+		next := FloorDiv(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix(), secondsPerDay)
 		set := from(p.dates(year, month), date)
 		if beyond := next - end; beyond > 0 {
 			// The days from end on do not count.

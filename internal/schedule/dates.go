@@ -42,7 +42,7 @@ func parseDate(text string) (int64, error) {
 	if p.err == errInstantShape || p.err == nil && p.rest != "" {
 		return 0, errDateShape
 	}
-	return floorDiv(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix(), secondsPerDay), p.err
+	return FloorDiv(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Unix(), secondsPerDay), p.err
 }
 
 // Dates is a set of calendar dates. The zero value is empty.
@@ -87,7 +87,7 @@ func (d Dates) endOf(t time.Time, zone *time.Location) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	offset, _ := periodAt(zone, t.Unix())
-	r, ok := d.find(floorDiv(t.Unix()+offset, secondsPerDay))
+	r, ok := d.find(FloorDiv(t.Unix()+offset, secondsPerDay))
 	if !ok {
 		return time.Time{}, false
 	}
@@ -98,7 +98,7 @@ func (d Dates) endOf(t time.Time, zone *time.Location) (time.Time, bool) {
 // within calls f for each span of instants [begin, end) between from and to
 // (exclusive) in which the clock of zone shows one of the dates.
 func (d Dates) within(zone *time.Location, from, to int64, f func(begin, end int64)) {
-	for _, r := range d.ranges[d.after(floorDiv(from-lookaround, secondsPerDay)):] {
+	for _, r := range d.ranges[d.after(FloorDiv(from-lookaround, secondsPerDay)):] {
 		first, end := r.first*secondsPerDay, (r.last+1)*secondsPerDay // readings
 		if first-lookaround >= to {
 			return

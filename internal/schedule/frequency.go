@@ -39,7 +39,7 @@ func (i Interval) First(start time.Time) time.Time { return cut(start) }
 // Next returns the first point due + n*Every after t, for any integer n.
 func (i Interval) Next(due, t time.Time) time.Time {
 	step, origin := i.step(), due.UnixMicro()
-	n := floorDiv(t.UnixMicro()-origin, step) + 1
+	n := FloorDiv(t.UnixMicro()-origin, step) + 1
 	return time.UnixMicro(origin + n*step).UTC()
 }
 
@@ -83,8 +83,8 @@ func Later(a, b time.Time) time.Time {
 // justBefore turns "after" into "at or after".
 func justBefore(t time.Time) time.Time { return t.Add(-1) }
 
-// floorDiv divides rounding down; b is positive.
-func floorDiv(a, b int64) int64 {
+// FloorDiv divides rounding down; b is positive.
+func FloorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b < 0 {
 		q--

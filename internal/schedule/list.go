@@ -2,7 +2,8 @@ package schedule
 
 import "time"
 
-const microsPerMinute = 60 * microsPerSecond
+// MicrosPerMinute is a minute in the unit of Unix times here.
+const MicrosPerMinute = 60 * microsPerSecond
 
 // AppendDue appends the due times d with after < d < before, in order and in microseconds
 // since 1970, as far as the capacity of due reaches. They are those that Next returns one
@@ -36,7 +37,7 @@ func (g *Grid) appendPlain(due []int64, before time.Time) []int64 {
 			due = append(due, point+shift)
 		}
 	case *Cron:
-		if offset, until, ok := f.plainFrom(floorDiv(point, microsPerSecond)); ok {
+		if offset, until, ok := f.plainFrom(FloorDiv(point, microsPerSecond)); ok {
 			end = min(end, g.Except.nextAfter(point, offset), min(until, LastDue.Unix()+1)*microsPerSecond)
 			due = f.appendReadings(due, point+offset*microsPerSecond, end+offset*microsPerSecond, shift-offset*microsPerSecond)
 		}
@@ -47,7 +48,7 @@ func (g *Grid) appendPlain(due []int64, before time.Time) []int64 {
 // nextAfter returns the first microsecond after a point, which is on no date of the set,
 // at which a clock with this offset, in seconds, shows a date of the set.
 func (d Dates) nextAfter(point, offset int64) int64 {
-	i := d.after(floorDiv(floorDiv(point, microsPerSecond)+offset, secondsPerDay))
+	i := d.after(FloorDiv(FloorDiv(point, microsPerSecond)+offset, secondsPerDay))
 	if i == len(d.ranges) {
 		return LastDue.UnixMicro() + 1
 	}
@@ -69,8 +70,8 @@ func (c *Cron) plainFrom(instant int64) (offset, end int64, ok bool) {
 // appendReadings appends the matching readings r with after < r < end, as far as the
 // capacity of due reaches, and adds add to each; all are in microseconds.
 func (p *pattern) appendReadings(due []int64, after, end, add int64) []int64 {
-	for minute := floorDiv(after, microsPerMinute) + 1; minute*microsPerMinute < end; {
-		day := floorDiv(minute, minutesPerDay)
+	for minute := FloorDiv(after, MicrosPerMinute) + 1; minute*MicrosPerMinute < end; {
+		day := FloorDiv(minute, minutesPerDay)
 		year, month, date := time.Unix(day*secondsPerDay, 0).UTC().Date()
 		for dates := from(p.dates(year, month), date); dates != 0; dates &= dates - 1 {
 			midnight := (day + int64(lowest(dates)-date)) * minutesPerDay
@@ -81,7 +82,7 @@ func (p *pattern) appendReadings(due []int64, after, end, add int64) []int64 {
 					minutes = from(minutes, start%60)
 				}
 				for ; minutes != 0; minutes &= minutes - 1 {
-					reading := (midnight + int64(hour*60+lowest(minutes))) * microsPerMinute
+					reading := (midnight + int64(hour*60+lowest(minutes))) * MicrosPerMinute
 					if reading >= end || len(due) == cap(due) {
 						return due
 					}
@@ -89,7 +90,7 @@ func (p *pattern) appendReadings(due []int64, after, end, add int64) []int64 {
 				}
 			}
 		}
-		minute = floorDiv(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix(), 60)
+		minute = FloorDiv(time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Unix(), 60)
 	}
 	return due
 }

@@ -26,7 +26,7 @@ type pattern struct {
 // there is none within the horizon.
 func (p *pattern) next(reading int64) (int64, bool) {
 	// Ticks are at whole minutes.
-	t := time.Unix(-floorDiv(-reading, 60)*60, 0).UTC()
+	t := time.Unix(-FloorDiv(-reading, 60)*60, 0).UTC()
 	year, month, day := t.Date()
 
 	dates := p.dates(year, month)

@@ -41,8 +41,8 @@ func (c *Cron) reading(reading int64) (int64, bool) {
 	if r == nil {
 		return c.next(reading)
 	}
-	minute := -floorDiv(-reading, 60)
-	day := floorDiv(minute, minutesPerDay)
+	minute := -FloorDiv(-reading, 60)
+	day := FloorDiv(minute, minutesPerDay)
 	if !r.known || r.day != day {
 		year, month, date := time.Unix(day*secondsPerDay, 0).UTC().Date()
 		r.day, r.known, r.matches = day, true, c.dates(year, month)&(1<<date) != 0

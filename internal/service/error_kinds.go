@@ -41,20 +41,23 @@ func (s *Service) JobsOfKind(ctx context.Context, owner job.Owner, of *job.Selec
 		return page, nil
 	}
 	search := job.Selection{Query: q, ErrorKind: of.ErrorKind}
-	next, budget := q.After, q.Budget()
+	next, found := q.After, foundJobs{page: &page, limit: q.Limit, budget: q.Budget(), matches: func(*job.Job) bool { return true }}
+	if text != "" {
+		found.matches = job.Matcher(text)
+	}
 	for range kindsChunks {
 		var numbers []int64
 		if numbers, next, err = s.match(ctx, owner, &search, next); err != nil {
 			return page, err
 		}
 		var last int64
-		if last, err = s.appendNumbered(ctx, owner, &page, numbers, q.Limit, &budget, text); err != nil {
+		if last, err = s.appendNumbered(ctx, owner, &found, numbers); err != nil {
 			return page, err
 		}
 		if last != 0 {
 			next = last
 		}
-		if last != 0 || next == 0 || len(page.Items) >= q.Limit || budget <= 0 {
+		if last != 0 || next == 0 || len(page.Items) >= q.Limit || found.budget <= 0 {
 			break
 		}
 	}
@@ -66,20 +69,23 @@ func (s *Service) JobsOfKind(ctx context.Context, owner job.Owner, of *job.Selec
 	return page, nil
 }
 
-// appendNumbered appends those of the given jobs whose url or name contains a text to a
-// page, until it has limit jobs or the budget of bytes is used up. It returns the last
-// job that it looked at if there may be more; 0 if it looked at all.
-func (s *Service) appendNumbered(ctx context.Context, owner job.Owner, page *job.Page[*job.Job], numbers []int64,
-	limit int, budget *int, text string) (last int64, err error) {
-	matches := func(*job.Job) bool { return true }
-	if text != "" {
-		matches = job.Matcher(text)
-	}
+// foundJobs is a page of the jobs that match.
+type foundJobs struct {
+	page    *job.Page[*job.Job]
+	limit   int // jobs
+	budget  int // bytes that may still be read
+	matches func(*job.Job) bool
+}
+
+// appendNumbered appends those of the given jobs that match to a page, until it is full or
+// its budget is used up. It returns the last job that it looked at if there may be more; 0
+// if it looked at all.
+func (s *Service) appendNumbered(ctx context.Context, owner job.Owner, to *foundJobs, numbers []int64) (last int64, err error) {
 	for len(numbers) > 0 {
-		if len(page.Items) >= limit || *budget <= 0 {
+		if len(to.page.Items) >= to.limit || to.budget <= 0 {
 			return numbers[0] + 1, nil
 		}
-		part, err := s.fitting(ctx, owner, numbers[:min(len(numbers), limit)], *budget)
+		part, err := s.fitting(ctx, owner, numbers[:min(len(numbers), to.limit)], to.budget)
 		if err != nil {
 			return 0, err
 		}
@@ -88,14 +94,14 @@ func (s *Service) appendNumbered(ctx context.Context, owner job.Owner, page *job
 			return 0, err
 		}
 		for i, j := range jobs {
-			if len(page.Items) >= limit {
+			if len(to.page.Items) >= to.limit {
 				return part[i] + 1, nil
 			}
 			if j == nil {
 				continue
 			}
-			if *budget -= job.Size(j); matches(j) {
-				page.Items = append(page.Items, j)
+			if to.budget -= job.Size(j); to.matches(j) {
+				to.page.Items = append(to.page.Items, j)
 			}
 		}
 		numbers = numbers[len(part):]
