@@ -36,6 +36,5 @@ type Store interface {
 	RecipientList(ctx context.Context, account int64, after string, limit int) ([]*store.Recipient, error)
 	KeyList(ctx context.Context, account int64) ([]*identity.Key, error)
 	ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error)
-	JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error)
 	QueuePeek(ctx context.Context, after store.QueueKey, until time.Time, limit int) ([]store.QueueKey, error)
 }

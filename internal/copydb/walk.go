@@ -251,11 +251,11 @@ func schedulePage(ctx context.Context, s Store, owner job.Owner, behind string, 
 }
 
 func jobPage(ctx context.Context, s Store, owner job.Owner, behind string, limit int) ([]record, error) {
-	after, err := parseNumber(behind)
+	below, err := parseNumber(behind)
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.JobList(ctx, owner, job.Query{ListQuery: job.ListQuery{Limit: limit, After: after}})
+	page, err := s.JobPage(ctx, owner, below, limit, maxBytes)
 	for _, j := range page {
 		j.DueAt, _ = store.OwnDue(j.DueAt) // the copy holds its items itself
 	}

@@ -41,6 +41,10 @@ type Copies interface {
 	// JobLast returns the highest number that a job has ever had; 0 before the
 	// first. The job itself may have been deleted.
 	JobLast(ctx context.Context) (int64, error)
+	// JobPage returns up to limit of an account's jobs with numbers below one, the
+	// highest first; 0 means from the newest. It ends with the job whose size (job.Size)
+	// makes the page exceed a budget in bytes.
+	JobPage(ctx context.Context, owner job.Owner, below int64, limit, budget int) ([]*job.Job, error)
 	// LogPage returns up to limit of an account's logs after an ID, in order of
 	// their IDs, including those with a time in the future.
 	LogPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) ([]*job.Log, error)

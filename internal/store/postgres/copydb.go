@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -123,6 +124,21 @@ func (s *Store) JobLast(ctx context.Context) (last int64, err error) {
 		return rows.Scan(&last)
 	}})
 	return last, err
+}
+
+// JobPage implements store.Copyable. One scan of the primary key reads the page, and sums
+// up sizes without reading large values.
+func (s *Store) JobPage(ctx context.Context, owner job.Owner, below int64, limit, budget int) ([]*job.Job, error) {
+	if below == 0 {
+		below = math.MaxInt64
+	}
+	var jobs []*job.Job
+	err := s.read(ctx, s.jobsOf(owner, `SELECT `+jobColumns+`, `+runColumns+` FROM (SELECT t.*,
+			coalesce(sum(coalesce(t.size, octet_length(t.args))) OVER (ORDER BY t.number DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before
+			FROM jobs t WHERE t.account = (SELECT $1::bigint) AND t.number < $2 ORDER BY t.number DESC LIMIT $3) j `+joinItem+
+		`WHERE j.before <= $4 ORDER BY j.number DESC`,
+		[]any{owner.Number, below, limit, budget}, &jobs))
+	return jobs, err
 }
 
 // LogPage implements store.Copyable.

@@ -29,8 +29,8 @@ const (
 	runColumns = `coalesce(r.node, 0), coalesce(r.attempt, 0), r.begin_at`
 	noRun      = `0::bigint, 0, NULL::bigint`
 	// joinItem joins a pending job with its queue item, which shows whether the job
-	// is executing.
-	joinItem = ` LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number AND r.account = j.account `
+	// is executing. A NULL keeps the index from being read for a final job.
+	joinItem = ` LEFT JOIN runs r ON r.due = CASE WHEN j.state <= 2 THEN j.due_at END AND r.kind = 0 AND r.number = j.number AND r.account = j.account `
 )
 
 // jobRow reads a row of jobColumns and runColumns.

@@ -128,8 +128,8 @@ const (
 )
 
 // fromJobs joins a pending job with its queue item, which shows whether the job
-// is executing.
-const fromJobs = ` FROM jobs j LEFT JOIN runs r ON j.state <= 2 AND r.due = j.due_at AND r.kind = 0 AND r.number = j.number `
+// is executing. A NULL keeps the queue from being read for a final job.
+const fromJobs = ` FROM jobs j LEFT JOIN runs r ON r.due = CASE WHEN j.state <= 2 THEN j.due_at END AND r.kind = 0 AND r.number = j.number `
 
 func (t *tx) scanJob(stmt *sqlite.Stmt) (*job.Job, *store.ClaimInfo, error) {
 	c := &columns{stmt: stmt}

@@ -198,6 +198,10 @@ var hot = []struct {
 	}, uses: []string{"sessions_expired", "invites_expired"}},
 
 	{name: "list", run: listJobs(job.Query{}), uses: []string{"jobs_list"}, allowed: []string{merge}},
+	{name: "copy jobs", run: func(c *scene) error {
+		_, err := c.s.JobPage(c.t.Context(), c.owner, 0, 10, job.PageBytes)
+		return err
+	}, uses: []string{"jobs_list", "j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"}, allowed: []string{merge}},
 	{name: "list after", run: listJobs(job.Query{ListQuery: job.ListQuery{After: 100}}), uses: []string{"jobs_list"},
 		allowed: []string{merge}},
 	{name: "list scheduled", run: listJobs(job.Query{States: []job.State{job.Available, job.Retryable}}),

@@ -18,6 +18,7 @@ var pageTests = group{
 	"LogsEndAtTheirBudget":      pagesOfLogs,
 	"WalksEndAtTheirBudget":     pagesOfWalks,
 	"ScansEndAtTheirBudget":     pagesOfScans,
+	"CopiesEndAtTheirBudget":    pagesOfCopies,
 }
 
 // large returns a value of about the given size in bytes.
@@ -125,6 +126,41 @@ func pagesOfWalks(w *world) {
 			q.After, q.AfterID = walk.Next.Run, walk.Next.ID
 		}
 		w.same(fmt.Sprintf("the walk by %d bytes", budget), show(walked, showLog), show(all, showLog))
+	}
+}
+
+// pagesOfCopies: pages of a copy, one after the other, have each job of the account once,
+// the newest first, whether another account has jobs between them or not.
+func pagesOfCopies(w *world) {
+	other := w.account("copied@example.com")
+	for i := range 24 {
+		n := w.oneOff(w.owner, w.ahead())
+		if i >= 8 && i%8 > 0 {
+			n = w.oneOff(other, w.ahead())
+		}
+		n.Job.Args = large(500 * (1 + i%3))
+		j := w.insertOne(n)
+		if i%4 == 0 {
+			w.change(j, cancel)
+		}
+	}
+	for _, owner := range []job.Owner{w.owner, other} {
+		all := w.listJobs(owner, job.Query{ListQuery: top})
+		for _, budget := range []int{1, 600, 3000, 100_000} {
+			copied := []*job.Job{}
+			for below := int64(0); ; {
+				page, err := w.s.(store.Copyable).JobPage(w.ctx, owner, below, 4, budget)
+				w.ok("JobPage", err)
+				if len(page) == 0 {
+					break
+				}
+				rest := all[len(copied):]
+				w.same(fmt.Sprintf("the page within %d bytes", budget), show(page, showJob),
+					show(fit(rest[:min(4, len(rest))], budget, job.Size), showJob))
+				copied, below = append(copied, page...), page[len(page)-1].Number
+			}
+			w.same(fmt.Sprintf("the copy by %d bytes", budget), show(copied, showJob), show(all, showJob))
+		}
 	}
 }
 
