@@ -71,7 +71,8 @@ func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 		if e.attempt.TooLate(now) {
 			return false
 		}
-		if now.Sub(e.start) > slotWait {
+		// Without the time that it waited for its target while the process ran.
+		if d.items.clocks.stoodFor()-e.stood+now.Sub(entered) > slotWait {
 			e.attempt.Restart(now)
 		}
 	}

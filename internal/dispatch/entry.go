@@ -62,7 +62,8 @@ type entry struct {
 	startBy time.Time // the latest time at which it may start; zero for none
 	size    int64     // what it holds once it is prepared
 
-	response int64 // what the response and its record hold; set when it has ended
+	stood    time.Duration // how long the process had stood still at its recorded start
+	response int64         // what the response and its record hold; set when it has ended
 
 	// Owned by the loop.
 	bytes int64 // held of the budget

@@ -137,8 +137,12 @@ func (d *Dispatcher) holdsLease(e *entry) bool {
 // run fires an attempt and forgets the item when the outcome is stored.
 func (d *Dispatcher) run(ctx context.Context, e *entry) {
 	began := e.start
-	if now := d.Queue.Now(); now.Sub(began) > slotWait {
+	e.stood = d.items.clocks.stoodFor()
+	switch now := d.Queue.Now(); {
+	case now.Sub(began) > slotWait:
 		began = now // it waited for a slot
+	case now.After(began):
+		e.stood -= now.Sub(began)
 	}
 	var ended atomic.Bool
 	requestDone := func(bytes int64) {

@@ -29,6 +29,7 @@ type clocks struct {
 	start           time.Time
 	monotonic, wall atomic.Int64 // at the last look, in nanoseconds
 	standstills     atomic.Int64
+	stood           atomic.Int64 // how long all of them took together, in nanoseconds
 }
 
 // proof is when the store was asked for a claim, and how often the process had stood
@@ -48,9 +49,16 @@ func (c *clocks) look() proof {
 	gap := max(now.monotonic-c.monotonic.Swap(now.monotonic), now.wall-c.wall.Swap(now.wall))
 	if gap > int64(standstill) {
 		c.standstills.Add(1)
+		c.stood.Add(gap)
 	}
 	now.standstills = c.standstills.Load()
 	return now
+}
+
+// stoodFor returns how long the process has stood still so far.
+func (c *clocks) stoodFor() time.Duration {
+	c.look()
+	return time.Duration(c.stood.Load())
 }
 
 // prove reports whether a claim needs no confirmation: the process has not stood

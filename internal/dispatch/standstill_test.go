@@ -206,6 +206,8 @@ func TestStandstill_LateAttemptsStartAgain(t *testing.T) {
 		"for long":            {still: slotWait + time.Second, dial: 300 * time.Millisecond, restarts: 1},
 		"shortly":             {still: slotWait / 2, dial: 300 * time.Millisecond},
 		"while it waits only": {dial: 2 * slotWait},
+		"shortly, waiting":    {still: slotWait / 2, dial: 2 * slotWait},
+		"for long, waiting":   {still: slotWait + time.Second, dial: 2 * slotWait, restarts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
