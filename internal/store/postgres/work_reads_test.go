@@ -232,7 +232,10 @@ var looking = []operationOf{
 	{"bytes of jobs", callBound, bytesFrom(store.ByteMark{})},
 	{"bytes of schedules", callBound, bytesFrom(store.ByteMark{Part: 1})},
 	{"bytes of logs", callBound, bytesFrom(store.ByteMark{Part: 2})},
-	{"copy jobs", callBound, func(d *dealt) error { _, err := d.JobPage(d.t.Context(), d.owner, 0, callBound, job.PageBytes); return err }},
+	{"copy jobs", callBound, func(d *dealt) error {
+		_, err := d.JobPage(d.t.Context(), d.owner, 0, callBound, job.PageBytes)
+		return err
+	}},
 	{"copy logs", callBound, func(d *dealt) error { _, err := d.LogPage(d.t.Context(), d.owner, uuid.Nil, callBound); return err }},
 	{"copy deliveries", callBound, func(d *dealt) error { _, err := d.DeliveryPage(d.t.Context(), 0, callBound); return err }},
 	{"copy the audit log", callBound, func(d *dealt) error { _, err := d.AuditPage(d.t.Context(), 0, uuid.Nil, callBound); return err }},
