@@ -9,11 +9,12 @@ import (
 
 const (
 	// kindsChunk is how many jobs a page of the search finds when the log of each is
-	// read for its failure; kindsLook is how many positions it reads.
+	// read for its failure.
 	kindsChunk = 200
-	kindsLook  = 2000
-	// kindsChunks is how many such pages a page of a list searches at most.
+	// kindsChunks is how many such pages a page of a list searches at most; kindsLook is how
+	// many positions each of them reads, so that all together read what any other page does.
 	kindsChunks = 5
+	kindsLook   = 2000 / kindsChunks
 )
 
 // failedStates are the states of jobs that may have a failed attempt: the first attempt
@@ -30,7 +31,7 @@ func failedOf(q job.Query) []job.State {
 // JobsOfKind reads a page of the owner's jobs whose latest ended attempt failed with the
 // ErrorKind of a selection, and whose url or name contains a text, if one is given. No
 // index has kinds: the page reads the logs of up to 1,000 jobs that the other filters
-// select, newest first, so it may have fewer jobs than its limit, or none, and still a
+// select, newest first, among 2,000 positions of their indexes, so it may have fewer jobs than its limit, or none, and still a
 // next one. It returns [job.ErrUnsupported] for an order or an offset.
 func (s *Service) JobsOfKind(ctx context.Context, owner job.Owner, of *job.Selection, text string) (page job.Page[*job.Job], err error) {
 	q := of.Query
@@ -47,7 +48,7 @@ func (s *Service) JobsOfKind(ctx context.Context, owner job.Owner, of *job.Selec
 	}
 	for range kindsChunks {
 		var numbers []int64
-		if numbers, next, err = s.match(ctx, owner, &search, next); err != nil {
+		if numbers, next, err = s.match(ctx, owner, &search, next, kindsLook); err != nil {
 			return page, err
 		}
 		var last int64
@@ -139,7 +140,7 @@ func (s *Service) CountsOf(ctx context.Context, owner job.Owner, of *job.Selecti
 	for _, state := range failedOf(of.Query) {
 		one := *of
 		one.Query.States = []job.State{state}
-		numbers, next, err := s.match(ctx, owner, &one, 0)
+		numbers, next, err := s.match(ctx, owner, &one, 0, kindsLook)
 		if err != nil {
 			return nil, false, err
 		}

@@ -59,7 +59,7 @@ func (s *Service) StepOperation(ctx context.Context, w *OperationWork, lease sto
 	defer release()
 	o := w.Operation
 	if o.ScanAfter != 0 {
-		found, next, err := s.match(ctx, o.Owner, &w.selection, o.ScanAfter)
+		found, next, err := s.match(ctx, o.Owner, &w.selection, o.ScanAfter, ofJobs.records)
 		if err != nil {
 			return 0, nil, err
 		}

@@ -33,7 +33,7 @@ func (s *Service) CountMatches(ctx context.Context, owner job.Owner, r *job.Oper
 			return matched, true, nil
 		}
 		var found []int64
-		found, after, err = s.match(ctx, owner, &r.Selection, after)
+		found, after, err = s.match(ctx, owner, &r.Selection, after, ofJobs.records)
 		matched += int64(len(found))
 	}
 	return matched, false, err
@@ -63,7 +63,7 @@ func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.Op
 	}
 	var found []int64
 	if after != 0 {
-		if found, o.ScanAfter, err = s.match(ctx, owner, &r.Selection, after); err != nil {
+		if found, o.ScanAfter, err = s.match(ctx, owner, &r.Selection, after, ofJobs.records); err != nil {
 			return nil, err
 		}
 	}
@@ -88,13 +88,14 @@ func (s *Service) newestJob(ctx context.Context, owner job.Owner) (after int64, 
 	return marks[0].Number + 1, nil
 }
 
-// match reads a page of the search for jobs that a selection matches, newest first.
-// Next is the job to continue after; 0 at the end.
-func (s *Service) match(ctx context.Context, owner job.Owner, of *job.Selection, after int64) (numbers []int64, next int64, err error) {
-	q, look := of.Query, ofJobs.records
+// match reads a page of the search for jobs that a selection matches, newest first, which
+// reads up to look positions. Next is the job to continue after; 0 at the end.
+func (s *Service) match(ctx context.Context, owner job.Owner, of *job.Selection, after int64,
+	look int) (numbers []int64, next int64, err error) {
+	q := of.Query
 	q.Limit, q.After = store.OperationChunk, after
 	if of.ErrorKind != "" {
-		q.Limit, look = kindsChunk, kindsLook
+		q.Limit = kindsChunk
 	}
 	numbers, next, err = s.Store.JobNumbers(ctx, owner, q, look)
 	if err != nil || of.ErrorKind == "" || len(numbers) == 0 {
