@@ -60,7 +60,7 @@ func fill(t *testing.T, db database, email string, n int) {
 	ours := "FROM jobs WHERE account = " + f.account
 	f.first, f.done = f.number("SELECT min(number) "+ours), f.number("SELECT max(number) FROM jobs")
 	f.span, f.jobs = f.number("SELECT max(number) "+ours)-f.first+1, f.number("SELECT count(*) "+ours)
-	restore := f.withoutIndexes("jobs", "logs", "job_tags")
+	restore := f.withoutIndexes("jobs") // the prototypes of logs are found by theirs
 	some := max(1, min(copies, n/50))
 	f.accounts()
 	f.schedules(f.account, some, "p.disabled_at")
@@ -82,19 +82,15 @@ func (f *filling) step(what string, do func()) {
 }
 
 // withoutIndexes drops indexes and returns what builds them again.
-func (f *filling) withoutIndexes(tables ...string) func() {
-	var definitions []string
-	for _, table := range tables {
-		found, err := f.db.rows(f.db.indexes(table))
-		f.ok(err)
-		for _, index := range found {
-			f.ok(f.db.exec("DROP INDEX " + index[0]))
-			definitions = append(definitions, index[1])
-		}
+func (f *filling) withoutIndexes(table string) func() {
+	found, err := f.db.rows(f.db.indexes(table))
+	f.ok(err)
+	for _, index := range found {
+		f.ok(f.db.exec("DROP INDEX " + index[0]))
 	}
 	return func() {
-		for _, sql := range definitions {
-			f.ok(f.db.exec(sql))
+		for _, index := range found {
+			f.ok(f.db.exec(index[1]))
 		}
 	}
 }
