@@ -147,11 +147,7 @@ func (r *reader) setGrid() {
 			r.refuseEmptyGrid(grid, start)
 			return
 		}
-		grid, start = &kept, kept.Begin
-	}
-	grid.Begin = due.Add(-grid.Shift)
-	if _, ok := r.draft.Frequency.(schedule.Interval); ok {
-		grid.Begin = start // also on an excluded date: it determines the grid
+		grid = &kept
 	}
 	r.draft.Grid, r.draft.ScheduledAt = grid, due
 }

@@ -59,19 +59,19 @@ func ReadJobEdit(j *Job, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 		return nil, err
 	}
 	e := &Edit{Draft: draft, Base: j.Revision, Changes: p.difference(draft)}
-	e.move(p.gives(firstTimes...), j.ScheduledAt)
+	e.move(p.gives(firstTimes...), j.ScheduledAt, draft.ScheduledAt)
 	return e, nil
 }
 
 // ReadScheduleEdit reads a merge patch (RFC 7396) of a schedule. A new frequency
 // or first time begins a new grid; a new frequency without a first time begins it
-// at the old first time if that is ahead (for cron, only if it was asked for), else
-// at opts.Now.
+// at the old first time if that is ahead (for a new cron, only if it was asked for),
+// else at opts.Now.
 func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit, error) {
 	opts.Schedule = s.ID
 	p := &patch{
 		args: s.Args, hidden: s.Hidden, name: s.Name, description: s.Description, key: s.Key,
-		places: EditSchedule, firstDue: s.FirstDue, opts: opts, given: map[string]bool{},
+		places: EditSchedule, firstTime: s.firstTime(), opts: opts, given: map[string]bool{},
 	}
 	draft, err := p.read(body)
 	if err != nil {
@@ -79,20 +79,22 @@ func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit,
 	}
 	old := ReadSpec(s.Args)
 	e := &Edit{Draft: draft, Base: s.Revision, Changes: p.difference(draft)}
-	e.move(p.gives(firstTimes...) || !sameFrequency(&old, &draft.Spec), s.FirstDue)
+	if p.gives(firstTimes...) || !sameFrequency(&old, &draft.Spec) {
+		e.move(true, s.FirstDue, draft.Grid.Begin)
+	}
 	return e, nil
 }
 
 // move notes new times. If the request's text is the same, the difference shows
 // the times instead.
-func (e *Edit) move(moves bool, from time.Time) {
-	if !moves || from.Equal(e.ScheduledAt) && len(e.Changes) == 0 {
+func (e *Edit) move(moves bool, from, to time.Time) {
+	if !moves || from.Equal(to) && len(e.Changes) == 0 {
 		return
 	}
 	e.Moves = true
 	if !slices.ContainsFunc(e.Changes, func(c FieldChange) bool { return IsTiming(strings.TrimPrefix(c.Path, "/")) }) {
 		e.Changes = append(e.Changes, FieldChange{
-			Path: "/scheduled_at", From: rawjson.Quote(FormatTime(from)), To: rawjson.Quote(FormatTime(e.ScheduledAt)),
+			Path: "/scheduled_at", From: rawjson.Quote(FormatTime(from)), To: rawjson.Quote(FormatTime(to)),
 		})
 	}
 }
@@ -104,7 +106,7 @@ type patch struct {
 	name, description, key *string
 	schedule               uuid.UUID // of a run
 	places                 Places
-	firstDue               time.Time // of a schedule
+	firstTime              time.Time // of a schedule
 	opts                   ReadOptions
 	creates                bool            // the record afterwards is a new one, so the limits and secrets that it names must be there
 	given                  map[string]bool // the fields of the patch that are known; true unless null
@@ -221,25 +223,21 @@ func (p *patch) setStart(r *reader) {
 		removed = removed || known && !value && there
 		asked = asked || there
 	}
-	if first := p.firstTime(r.opts.Now); asked && !removed && first.After(r.opts.Now) {
-		r.timing.start, r.timing.given = first, true
+	if asked && !removed && p.firstTime.After(r.opts.Now) {
+		r.timing.start, r.timing.given = p.firstTime, true
 	}
 }
 
-// firstTime returns the first time of a schedule. The first tick of a cron expression
-// can be long after the time that was asked for. What schedule_in counted from is not
-// known any more, but that time is at most schedule_in ahead.
-func (p *patch) firstTime(now time.Time) time.Time {
-	if rawjson.Get(p.args, "cron") == nil {
-		return p.firstDue
-	}
-	if at := rawjson.Get(p.args, "scheduled_at"); at != nil {
+// firstTime returns the time that was asked for as a schedule's first; the first point
+// if none was.
+func (s *Schedule) firstTime() time.Time {
+	if at := rawjson.Get(s.Args, "scheduled_at"); at != nil {
 		return instantOf(at)
 	}
-	if in := rawjson.Get(p.args, "schedule_in"); in != nil && p.firstDue.After(now.Add(DurationOf(in))) {
-		return now.Add(DurationOf(in))
+	if grid, _ := s.Grid(); grid != nil && rawjson.Get(s.Args, "cron") != nil && rawjson.Get(s.Args, "schedule_in") == nil {
+		return grid.First(grid.Begin).Add(-grid.Shift)
 	}
-	return p.firstDue
+	return s.FirstDue
 }
 
 // relevant returns the problems that the patch causes: those of its fields, and

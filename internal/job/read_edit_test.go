@@ -178,26 +178,53 @@ func TestReadScheduleEdit_ChecksTheWholeRecord(t *testing.T) {
 }
 
 // A new frequency begins at the first time that was asked for, not at the old
-// expression's first tick after it.
+// expression's first tick after it. schedule_in counts from the create, ten seconds
+// before the edit.
 func TestReadScheduleEdit_BeginsAtTheFirstTimeAskedFor(t *testing.T) {
-	tick := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	created := changedAt.Add(-10 * time.Second)
 	for _, x := range []struct{ first, body, want string }{
 		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"timezone":"Asia/Tokyo"}`, "2026-12-31T15:00:00Z"},
 		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-06-01T05:30:00Z"},
 		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"repeat_every":60}`, "2026-06-01T05:00:00Z"},
 		{`"scheduled_at":"2026-01-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
 		{`"schedule_in":7200`, `{"cron":"30 * * * *"}`, "2026-03-04T07:30:00Z"},
-		{`"schedule_in":[2,"hours"]`, `{"repeat_every":60}`, "2026-03-04T07:06:07.000008Z"},
+		{`"schedule_in":[2,"hours"]`, `{"repeat_every":60}`, "2026-03-04T07:05:57.000008Z"},
+		{`"schedule_in":[2,"hours"]`, `{"cron":"6 7 * * *"}`, "2026-03-04T07:06:00Z"},
+		{`"schedule_in":3`, `{"repeat_every":60}`, "2026-03-04T05:06:07.000008Z"},
+		{`"schedule_in":3`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
 		{`"retries":1`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
 		{`"retries":1`, `{"repeat_every":60}`, "2027-01-01T00:00:00Z"},
 		{`"schedule_in":7200`, `{"cron":"30 * * * *","schedule_in":null}`, "2026-03-04T05:30:00Z"},
 	} {
-		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first +
-			`,"method":"get","headers":{}}`)}
+		d, err := job.Read(rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",`+x.first+`}`), job.ReadOptions{Now: created})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &job.Schedule{ID: d.ScheduleID, FirstDue: d.Grid.Begin, Args: d.Args}
 		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
 		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
 			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
 		}
+	}
+}
+
+// What schedule_in said counts once: a second new frequency begins now.
+func TestReadScheduleEdit_FirstTimeThatHasPassed(t *testing.T) {
+	d, err := job.Read(rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *","schedule_in":3}`), job.ReadOptions{Now: changedAt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &job.Schedule{ID: d.ScheduleID, FirstDue: d.Grid.Begin, Args: d.Args}
+	var e *job.Edit
+	for i, body := range []string{`{"cron":"0 0 1 2 *"}`, `{"repeat_every":3600}`} {
+		now := changedAt.Add(time.Duration(i+1) * time.Minute)
+		if e, err = job.ReadScheduleEdit(s, rawjson.Value(body), job.ReadOptions{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		s.FirstDue, s.Args = e.Grid.Begin, e.Args
+	}
+	if want := changedAt.Add(2 * time.Minute); !e.ScheduledAt.Equal(want) {
+		t.Errorf("due at %v, want %v", e.ScheduledAt, want)
 	}
 }
 

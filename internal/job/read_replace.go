@@ -149,7 +149,11 @@ func Replace(s *Schedule, d *Draft) (*Edit, error) {
 		}
 	}
 	e := &Edit{Draft: d, Base: s.Revision, Changes: p.difference(d)}
-	e.move(moves, s.FirstDue)
+	to := s.FirstDue
+	if moves {
+		to = d.Grid.Begin
+	}
+	e.move(moves, s.FirstDue, to)
 	return e, nil
 }
 

@@ -85,8 +85,9 @@ type Schedule struct {
 	Description *string
 	InsertedAt  time.Time
 	DisabledAt  time.Time // zero while enabled
-	// FirstDue is the first point of the grid, before the shift by jitter. The grid
-	// of an interval runs through it.
+	// FirstDue is when the grid begins, before the shift by jitter: the first time
+	// that was asked for, or when the schedule got its frequency. The grid of an
+	// interval runs through it, a cron's has its first tick then or later.
 	FirstDue time.Time
 	// Since is when the schedule was enabled again or got a new grid; zero if it
 	// has been neither. Points before it are not missed.

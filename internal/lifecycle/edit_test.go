@@ -51,9 +51,9 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 			body: `{"repeat_every":[1,"hour"]}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0,
 		},
 		"cron, first past": {body: `{"cron":"30 * * * *","timezone":"Europe/Berlin"}`, now: 40 * time.Minute, next: time.Hour,
-			want: 90 * time.Minute, wantFirst: 90 * time.Minute},
+			want: 90 * time.Minute, wantFirst: 40 * time.Minute},
 		"cron, first ahead": {body: `{"cron":"30 * * * *"}`, firstDue: 2 * time.Hour, next: 2 * time.Hour, want: 150 * time.Minute,
-			wantFirst: 150 * time.Minute},
+			wantFirst: 2 * time.Hour},
 		"first time": {body: `{"schedule_in":[10,"minutes"]}`, now: 20 * time.Minute, next: time.Hour, want: 30 * time.Minute,
 			wantFirst: 30 * time.Minute},
 		"first time removed": {body: `{"schedule_in":null}`, now: 20 * time.Minute, next: time.Hour, want: time.Hour, wantFirst: 0},
@@ -87,19 +87,23 @@ func TestEditSchedule_MovesThePendingRunToTheNewGrid(t *testing.T) {
 // TestEditSchedule_ANewCronCountsFromNow edits a schedule that runs once a month,
 // before its first tick: nobody has asked for that time as the first one.
 func TestEditSchedule_ANewCronCountsFromNow(t *testing.T) {
-	for body, want := range map[string]time.Duration{
-		`{"cron":"*/20 * * * *"}`:                    20 * time.Minute,
-		`{"timezone":"Asia/Kolkata"}`:                654*time.Hour + 30*time.Minute,
-		`{"cron":"*/20 * * * *","schedule_in":3600}`: 80 * time.Minute,
+	for _, x := range []struct {
+		body        string
+		begin, want time.Duration // from noon
+	}{
+		{`{"cron":"*/20 * * * *"}`, 10 * time.Minute, 20 * time.Minute},
+		{`{"timezone":"Asia/Kolkata"}`, 10 * time.Minute, 654*time.Hour + 30*time.Minute},
+		{`{"cron":"*/20 * * * *","schedule_in":3600}`, 70 * time.Minute, 80 * time.Minute},
 	} {
 		item := recurring(`{"url":"https://x","cron":"0 0 1 * *","method":"get","headers":{}}`)
 		first := time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 		item.Schedule.FirstDue, item.Job.ScheduledAt, item.Job.DueAt = first, first, first
 		m := snapshot(item, false)
 		m.Now = due.Add(10 * time.Minute)
-		if c := editSchedule(t, m, body); !c.Job.ScheduledAt.Equal(due.Add(want)) || !c.Schedule.FirstDue.Equal(due.Add(want)) {
-			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v", body, c.Job.ScheduledAt.Sub(due),
-				c.Schedule.FirstDue.Sub(due), want)
+		c := editSchedule(t, m, x.body)
+		if !c.Job.ScheduledAt.Equal(due.Add(x.want)) || !c.Schedule.FirstDue.Equal(due.Add(x.begin)) {
+			t.Errorf("%s: the run is due %v after noon, the grid begins %v after it, want %v and %v", x.body,
+				c.Job.ScheduledAt.Sub(due), c.Schedule.FirstDue.Sub(due), x.want, x.begin)
 		}
 	}
 }
