@@ -62,8 +62,8 @@ func (c *call) atomic() (bool, error) {
 		q.Refuse("atomic", "must be true or false")
 	}
 	if c.r.Header.Get("Idempotency-Key") != "" {
-		return false, fault.Refuse([]fault.Problem{{Pointer: "#",
-			Detail: "can't have its keys in the header Idempotency-Key; give each item its idempotency_key"}})
+		q.Problems = append(q.Problems, fault.Problem{Pointer: "#",
+			Detail: "can't have its keys in the header Idempotency-Key; give each item its idempotency_key"})
 	}
 	return !given || text == "true", fault.Refuse(q.Problems)
 }

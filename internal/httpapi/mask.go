@@ -3,7 +3,6 @@ package httpapi
 import (
 	"slices"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -14,9 +13,9 @@ const maskParameter = "mask"
 // readMask reads the parameter mask of calls that show records. With mask=true,
 // the values of headers that are credentials are shown as "***"; to sessions they always
 // are.
-func (c *call) readMask(route route, method string) error {
+func (c *call) readMask(route route, method string) {
 	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
-		return nil
+		return
 	}
 	q := c.query()
 	switch text, given := q.One(maskParameter); {
@@ -26,7 +25,7 @@ func (c *call) readMask(route route, method string) error {
 	default:
 		q.Refuse(maskParameter, "must be true or false")
 	}
-	return fault.Refuse(q.Problems)
+	c.problems = q.Problems
 }
 
 func (c *call) appendJob(b []byte, j *job.Job) []byte { return c.appendJobAs(b, j, false) }

@@ -28,19 +28,19 @@ var wholeLists = map[string]bool{
 	"GET /api/jobs/{job_id}/revisions": true, "GET /api/schedules/{schedule_id}/revisions": true,
 }
 
-// refuseMisspelt returns a fault that lists the query parameters that belong to
-// other calls, are probably misspelt or can't be decoded; nil if there are none. A
-// misspelt filter that is ignored would list everything. Other parameters that a
-// call doesn't take are ignored: clients and proxies add their own.
-func refuseMisspelt(route route, method string, address *url.URL) error {
+// misspelt returns the problems of query parameters that belong to other calls, are
+// probably misspelt or can't be decoded. A misspelt filter that is ignored would list
+// everything. Other parameters that a call doesn't take are ignored: clients and
+// proxies add their own.
+func misspelt(route route, method string, address *url.URL) []fault.Problem {
 	known, whole := parameters[method+" "+route.path], wholeLists[method+" "+route.path]
 	if len(known) == 0 && !whole || address.RawQuery == "" {
 		return nil
 	}
-	var problems fault.Problems
+	var q query
 	for _, name := range undecodable(address.RawQuery) {
 		if slices.Contains(known, plainName(name)) {
-			problems.Add(fault.Problem{Parameter: plainName(name), Detail: "must be percent-encoded, with % as %25 and ; as %3B"})
+			q.Refuse(plainName(name), "must be percent-encoded, with % as %25 and ; as %3B")
 		}
 	}
 	values := address.Query()
@@ -49,26 +49,30 @@ func refuseMisspelt(route route, method string, address *url.URL) error {
 			continue
 		}
 		plain := bracketless(name)
-		meant, misspelt := job.Misspelt(plain, known)
+		meant, near := job.Misspelt(plain, known)
 		switch {
 		case plain == "page" && whole:
-			problems.Add(fault.Problem{Parameter: name, Detail: "is not a parameter: the response has everything; " +
-				"longer lists are read by limit with offset, or with the cursor of the Link header"})
+			q.Refuse(name, "is not a parameter: the response has everything; "+
+				"longer lists are read by limit with offset, or with the cursor of the Link header")
 		case len(known) == 0:
 		case plain == "page" && slices.Contains(known, "limit"):
-			problems.Add(fault.Problem{Parameter: name,
-				Detail: "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes " +
-					strings.Join(known, ", ")})
+			q.Refuse(name, "is not a parameter: lists are read by limit with offset, or with the cursor of the Link header; this one takes "+
+				strings.Join(known, ", "))
 		case slices.Contains(known, plain):
-			problems.Add(fault.Problem{Parameter: plain, Detail: "can't be given as " + name})
-		case misspelt:
-			problems.Add(fault.Problem{Parameter: name, Detail: "is not a known parameter; did you mean " + meant + "?"})
+			q.Refuse(plain, "can't be given as "+name)
+		case near:
+			q.Refuse(name, "is not a known parameter; did you mean "+meant+"?")
 		case elsewhere[plainName(name)]:
-			problems.Add(fault.Problem{Parameter: plainName(name),
-				Detail: "is not a parameter of this call, which takes " + strings.Join(known, ", ")})
+			q.Refuse(plainName(name), "is not a parameter of this call, which takes "+strings.Join(known, ", "))
 		}
 	}
-	return problems.Err()
+	return q.Problems
+}
+
+// readsQuery reports whether the handler of a call reads parameters, and so refuses
+// what call.query begins with. Calls whose only parameter is mask don't.
+func readsQuery(route route, method string) bool {
+	return slices.ContainsFunc(parameters[method+" "+route.path], func(name string) bool { return name != maskParameter })
 }
 
 // undecodable returns the names of the parameters that url.Values lacks because

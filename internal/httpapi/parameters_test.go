@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/api"
+	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 func TestParameters_BelongToRoutes(t *testing.T) {
@@ -82,12 +83,12 @@ func TestParameters_PageIsRefusedByWholeLists(t *testing.T) {
 			continue
 		}
 		for _, query := range []string{"page=2", "limits=1&page[number]=2"} {
-			err := refuseMisspelt(routes[at], method, &url.URL{Path: path, RawQuery: query})
+			err := fault.Refuse(misspelt(routes[at], method, &url.URL{Path: path, RawQuery: query}))
 			if detail := fmt.Sprint(err); err == nil || !strings.Contains(detail, "offset") || !strings.Contains(detail, "cursor") {
 				t.Errorf("%s?%s: %v", call, query, err)
 			}
 		}
-		if err := refuseMisspelt(routes[at], method, &url.URL{Path: path, RawQuery: "utm_source=a"}); err != nil {
+		if err := fault.Refuse(misspelt(routes[at], method, &url.URL{Path: path, RawQuery: "utm_source=a"})); err != nil {
 			t.Errorf("%s with a foreign parameter: %v", call, err)
 		}
 	}

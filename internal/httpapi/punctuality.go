@@ -40,12 +40,14 @@ func (s *Server) schedulePunctuality(c *call) error {
 	if err != nil {
 		return err
 	}
-	values := c.r.URL.Query()
-	month, ok := stats.ReadMonth(values.Get("month"), s.Service.Now())
-	if !ok || values.Has("month") && values.Get("month") == "" {
-		return fault.Refuse([]fault.Problem{{Parameter: "month",
-			Detail: "must be one of the last " + strconv.Itoa(stats.MonthsKept) + " months, in UTC, such as " +
-				stats.FormatMonth(stats.MonthOf(s.Service.Now()))}})
+	q := c.query()
+	month, ok := stats.ReadMonth(q.Values.Get("month"), s.Service.Now())
+	if !ok || q.Values.Has("month") && q.Values.Get("month") == "" {
+		q.Refuse("month", "must be one of the last "+strconv.Itoa(stats.MonthsKept)+" months, in UTC, such as "+
+			stats.FormatMonth(stats.MonthOf(s.Service.Now())))
+	}
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
 	}
 	report, err := s.Service.SchedulePunctuality(c.r.Context(), c.owner, id, month)
 	if err != nil {

@@ -20,8 +20,10 @@ const (
 // query reads the parameters of a call.
 type query struct{ job.Parameters }
 
+// query returns a reader that begins with the problems of the query that are known
+// already, so that a refusal lists all of them.
 func (c *call) query() *query {
-	return &query{job.Parameters{Values: c.r.URL.Query()}}
+	return &query{job.Parameters{Values: c.r.URL.Query(), Problems: slices.Clone(c.problems)}}
 }
 
 // includes reports whether the parameter include asks for a key, the only one that the

@@ -167,7 +167,7 @@ var routes = []route{
 var streams = map[string]bool{"/api/events": true, "/api/listen": true, "/api/logs/export": true, "/mcp": true}
 
 // parameters lists the query parameters that each call takes; none unless it is
-// listed here. See refuseMisspelt for others.
+// listed here. See misspelt for others.
 var parameters = map[string][]string{
 	"POST /api/jobs/batch":     {"atomic"},
 	"GET /api/export":          {"owner", maskParameter},
@@ -234,6 +234,8 @@ type call struct {
 	status  int
 	started bool // something has been written
 	mask    bool // credentials in headers are not shown
+
+	problems []fault.Problem // of the query, found before the handler was called
 
 	parsing chan struct{} // the server's
 }
@@ -342,11 +344,12 @@ func (s *Server) dispatch(route route, c *call) error {
 	if err := s.admit(route, method, c); err != nil {
 		return err
 	}
-	if err := refuseMisspelt(route, method, c.r.URL); err != nil {
-		return err
-	}
-	if err := c.readMask(route, method); err != nil {
-		return err
+	c.problems = misspelt(route, method, c.r.URL)
+	c.readMask(route, method)
+	if !readsQuery(route, method) {
+		if err := fault.Refuse(c.problems); err != nil {
+			return err
+		}
 	}
 	s.trace(route, c)
 	return handle(s, c)

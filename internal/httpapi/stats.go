@@ -15,13 +15,16 @@ const defaultMinutes = 60
 
 func (s *Server) getStats(c *call) error {
 	minutes := defaultMinutes
-	if values := c.r.URL.Query(); values.Has("minutes") {
-		n, err := strconv.Atoi(values.Get("minutes"))
+	q := c.query()
+	if q.Values.Has("minutes") {
+		n, err := strconv.Atoi(q.Values.Get("minutes"))
 		if err != nil || n < 1 || n > stats.MaxMinutes {
-			return fault.Refuse([]fault.Problem{{Parameter: "minutes",
-				Detail: fmt.Sprintf("must be a whole number from 1 to %d", stats.MaxMinutes)}})
+			q.Refuse("minutes", fmt.Sprintf("must be a whole number from 1 to %d", stats.MaxMinutes))
 		}
 		minutes = n
+	}
+	if err := fault.Refuse(q.Problems); err != nil {
+		return err
 	}
 	series, err := s.Stats.Series(c.r.Context(), c.owner.Number, minutes)
 	if err != nil {

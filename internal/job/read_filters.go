@@ -31,8 +31,11 @@ func (f *Filter) read(s *Selection, texts []string) (why string) {
 		*v = at
 	case *uuid.UUID:
 		id, valid := ParseID(text)
-		if !valid || id == uuid.Nil {
+		if !valid {
 			return "must be a UUID"
+		}
+		if id == uuid.Nil {
+			id = uuid.Max // no record has either of them, and Nil is no filter
 		}
 		*v = id
 	case *int64:
@@ -43,6 +46,9 @@ func (f *Filter) read(s *Selection, texts []string) (why string) {
 		*v = n
 	case **Ref:
 		ref, valid := ParseRef(text)
+		if text == uuid.Nil.String() {
+			ref, valid = Ref{UUID: uuid.Max}, true // as above
+		}
 		if !valid {
 			return "must be a job's integer id or UUID"
 		}

@@ -128,3 +128,69 @@ func TestLists_PageIsRefused(t *testing.T) {
 	a.Get("/api/limits?page=2").WantProblem(422)
 	a.Get("/api/ping?page=2").Want(200)
 }
+
+// A parameter that isn't known is listed beside those with wrong values, by every call
+// that has parameters.
+func TestQuery_AllProblemsAreListed(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	s := a.Post("/api/jobs", with(waiting, `"repeat_every":[1,"day"]`)).Want(201)
+	schedule := "/api/schedules/" + s.JSON.Get("data.schedule_id").Str()
+	for query, want := range map[string]string{
+		"/api/jobs?limit=0&page=2":             "page limit",
+		"/api/jobs?limit=0&STATE=x":            "STATE limit",
+		"/api/jobs?mask=x&limit=0&STATE=x":     "STATE mask limit",
+		"/api/jobs?limit=%zz&offset=x":         "limit offset",
+		"/api/jobs/counts?state=x&limit=1":     "limit state",
+		"/api/jobs/1?mask=x&limit=1":           "limit mask",
+		"/api/schedules?limit=0&cron=x&host=x": "host limit",
+		"/api/schedules?include=x&limitt=1":    "limitt include",
+		schedule + "?MASK=x":                   "MASK",
+		schedule + "/details?include=x&limit=": "limit include",
+		schedule + "/punctuality?month=&MONT=": "MONT month",
+		"/api/logs?limit=0&job_id=x&host=":     "host job_id limit",
+		"/api/logs/export?event=+&limit=1":     "limit event",
+		"/api/logs/1?limit=1":                  "limit",
+		"/api/alerts?limit=0&page=1":           "page limit",
+		"/api/groups?limit=0&page=1":           "page limit",
+		"/api/limits?limit=0&page=1":           "page limit",
+		"/api/secrets?limit=0&page=1":          "page limit",
+		"/api/runs?limit=0&page=1":             "page limit",
+		"/api/operations?limit=0&page=1":       "page limit",
+		"/api/account/members?limit=0&page=1":  "page limit",
+		"/api/account/audit?limit=0&page=1":    "page limit",
+		"/api/export?owner=&limit=1":           "limit owner",
+		"/api/stats?minutes=x&limit=1":         "limit minutes",
+		"/api/listen?name=&limit=1":            "limit name",
+	} {
+		named := a.Get(query).WantProblem(422).JSON.Get("errors").Pluck("parameter")
+		if got := strings.ReplaceAll(strings.Join(named, " "), `"`, ""); got != want {
+			t.Errorf("%s names %q, want %q", query, got, want)
+		}
+	}
+	if batch := a.Post("/api/jobs/batch?atomic=x&limit=1", `[]`).WantProblem(422); len(batch.JSON.Get("errors").Items()) != 2 {
+		t.Errorf("batch: %s", batch.Body)
+	}
+}
+
+// Every well-formed UUID is one, also that of no record.
+func TestLists_TheNilUUIDSelectsNothing(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	a.Post("/api/jobs", waiting).Want(201)
+	const id = "00000000-0000-0000-0000-000000000000"
+	for _, path := range []string{
+		"/api/jobs?schedule_id=" + id, "/api/logs?job_id=" + id, "/api/logs?schedule_id=" + id, "/api/logs/export?job_id=" + id,
+	} {
+		if got := a.Get(path).Want(200); strings.Contains(string(got.Body), "http") {
+			t.Errorf("%s: %s", path, got.Body)
+		}
+	}
+	if got := a.Get("/api/jobs/counts?schedule_id=" + id).Want(200); got.JSON.Get("data.available").Int() != 0 {
+		t.Errorf("counts: %s", got.Body)
+	}
+	matched := a.Post("/api/operations", `{"action":"cancel","dry_run":true,"filter":{"schedule_id":"`+id+`"}}`).Want(200)
+	if n := matched.JSON.Get("data.matched").Int(); n != 0 {
+		t.Errorf("an operation finds %d jobs", n)
+	}
+}
