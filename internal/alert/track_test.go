@@ -262,6 +262,9 @@ func TestTrack_MergesMoreThan20MessagesAMinute(t *testing.T) {
 	if !k.alerts[0].WakeAt.IsZero() {
 		t.Errorf("wakes at %v, want never", k.alerts[0].WakeAt)
 	}
+	if got := strings.Fields(k.track(nil, k.events(someSchedule, "", strings.Repeat("K", 30))...)); len(got) != 19 {
+		t.Errorf("sent %d messages in the minute that began with the merged one, want 19", len(got))
+	}
 }
 
 func TestTrack_BoundsEMailsOfAnAccount(t *testing.T) {

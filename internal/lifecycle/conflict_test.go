@@ -68,6 +68,18 @@ func TestResolve_ChangesTheHolderOrItsFollower(t *testing.T) {
 	}
 }
 
+// A chain of jobs that create jobs is not made shorter by replacing one.
+func TestResolve_KeepsTheLongerChain(t *testing.T) {
+	for _, c := range []struct{ pending, created, want int }{{6, 4, 6}, {4, 6, 6}, {0, 1, 1}} {
+		pending, created := heldJob(1), heldJob(0)
+		pending.Hops, created.Hops = c.pending, c.created
+		changes := Resolve(&job.Spec{OnConflict: job.OnConflictReplace}, job.Actor{})(&store.KeyHolders{Now: conflictNow, Job: pending}, created)
+		if changes.Job.Hops != c.want {
+			t.Errorf("a job of %d hops replaced by one of %d has %d, want %d", c.pending, c.created, changes.Job.Hops, c.want)
+		}
+	}
+}
+
 func TestResolve_DebounceIsBoundedFromTheFirstCall(t *testing.T) {
 	for wait, want := range map[time.Duration]time.Time{
 		2 * time.Hour:    conflictNow.Add(time.Hour),       // the time that was asked for

@@ -89,6 +89,26 @@ func TestEnable_CountsTheRunUnderWay(t *testing.T) {
 	}
 }
 
+// A run that was under way when its schedule was disabled counts for max_runs when it ends;
+// one that is cancelled doesn't.
+func TestEnd_OfADisabledScheduleCountsTheRun(t *testing.T) {
+	for _, status := range []int{200, 500} {
+		item := recurring(`{"url":"https://x","repeat_every":3600,"max_runs":9,"retries":0}`)
+		item.Job.Runs, item.Schedule.Runs = 4, 4
+		disabled := *item.Schedule
+		disabled.DisabledAt = due
+		changes := end(item, respond(status, ``), &disabled)
+		if changes.Next != nil || changes.Schedule == nil || changes.Schedule.Runs != 5 || changes.Schedule.Live() {
+			t.Errorf("status %d: schedule %+v, next %+v, want 5 runs and none", status, changes.Schedule, changes.Next)
+		}
+	}
+	item := recurring(`{"url":"https://x","repeat_every":3600,"max_runs":9}`)
+	item.Job.Runs, item.Schedule.Runs, item.Schedule.DisabledAt = 4, 4, due
+	if s := Cancel(always(true))(snapshot(item, true)).Schedule; s != nil && s.Runs != 4 {
+		t.Errorf("a cancelled run was counted: %d runs", s.Runs)
+	}
+}
+
 func TestCallbackOn_SelectsTheEndsThatAreReported(t *testing.T) {
 	for on, want := range map[string]string{
 		``: "completed discarded set-aside ", `,"callback_on":"final"`: "completed discarded set-aside ",

@@ -172,6 +172,45 @@ func TestStarts_CompactRoundsUp(t *testing.T) {
 	}
 }
 
+// A grant that was rounded up is found at most two steps later; what is further away is
+// another's.
+func TestStarts_RemoveOnlyWhatRoundingMayHaveMoved(t *testing.T) {
+	const per = 2 * time.Second
+	g := rounding(per)
+	at := start.Truncate(g).Add(time.Microsecond)
+	for steps, want := range map[time.Duration]bool{1: true, 2: true, 3: false, 4: false} {
+		var s Starts
+		s.Add(start.Truncate(g).Add(steps * g))
+		read := ParseStarts(s.String())
+		if got := read.Return(at, start, per); got != want || read.Len() == 0 != want || read.Changed() != want {
+			t.Errorf("%d steps later: returned %v, %d left, changed %v", steps, got, read.Len(), read.Changed())
+		}
+	}
+}
+
+// Clocks of nodes differ: a start is kept for a second longer than the window.
+func TestStarts_CompactKeepsTheLastSecondBeforeTheWindow(t *testing.T) {
+	for ago, want := range map[time.Duration]int{0: 1, time.Second: 1, time.Second + time.Microsecond: 0} {
+		var s Starts
+		s.Add(start.Add(-time.Minute - ago))
+		if s.Compact(start, time.Minute); s.Len() != want {
+			t.Errorf("a start %s before the window: %d kept, want %d", ago, s.Len(), want)
+		}
+	}
+}
+
+// The exact start replaces a rounded one, also at the latest possible time.
+func TestState_StartedAtTheLatestTimeIsExact(t *testing.T) {
+	s := &State{Limit: Limit{Calls: 1, Per: 2 * time.Second}}
+	g := rounding(s.Per)
+	until := start.Truncate(g).Add(time.Microsecond)
+	s.Starts.Add(start.Truncate(g).Add(g))
+	s.Started(until, until)
+	if at, ok := s.Earliest(start); !ok || !at.Equal(until.Add(s.Per+time.Microsecond)) {
+		t.Errorf("the next start is at %s, want a window after %s", at, until)
+	}
+}
+
 func TestValidName(t *testing.T) {
 	for key, want := range map[string]bool{
 		"stripe": true, "tenant-42": true, "A.b_c:d": true, "0": true, strings.Repeat("a", 64): true,

@@ -112,3 +112,15 @@ func TestMask_FindsNothingInOtherCharsets(t *testing.T) {
 		}
 	}
 }
+
+// A content coding hides values, unless it is none.
+func TestWithoutCoded_ReadsContentCodings(t *testing.T) {
+	for coding, coded := range map[string]bool{
+		"": false, "identity": false, "Identity": false, "IDENTITY, identity": false, " , ": false, "gzip": true, "identity, br": true, "x": true,
+	} {
+		o := job.Outcome{Response: &job.Response{Status: 200, Header: http.Header{"Content-Encoding": {coding}}, Body: []byte("x")}}
+		if got := withoutCoded(o).Response; got.Withheld != coded || len(got.Body) == 0 != coded {
+			t.Errorf("Content-Encoding %q: %+v", coding, got)
+		}
+	}
+}
