@@ -80,7 +80,7 @@ func (a *attempt) carries(i int) bool {
 	case a.bodyGone && isOneOf(name, bodyFields):
 		return false
 	case a.foreign:
-		return strings.EqualFold(name, "accept") || a.body != nil && strings.EqualFold(name, "content-type")
+		return isOneOf(name, foreignFields)
 	}
 	return true
 }
@@ -106,6 +106,8 @@ var (
 	tokenFields     = []string{"upstash-signature"}
 	// Fields that ask for a part of a response, or for one in another form.
 	codingFields = []string{"accept-encoding", "range", "if-range", "a-im"}
+	// The job's own fields that go along to another origin.
+	foreignFields = []string{"accept", "content-type"}
 	// Fields that describe a request's body are dropped together with the body
 	// at a redirect (Fetch Standard, request-body-header names).
 	bodyFields = []string{"content-encoding", "content-language", "content-location", "content-type"}

@@ -105,6 +105,22 @@ func TestRedirectToAnotherOrigin(t *testing.T) {
 	})
 }
 
+// A content type can be sent without a body; only a redirect that drops a body drops it.
+func TestRedirectToAnotherOrigin_ContentTypeWithoutBody(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, serve func(http.Handler) string) {
+		h, requests := redirecting()
+		home, away, c := serve(h), serve(h), newClient(t)
+		for _, method := range []string{"GET", "POST"} {
+			r := signedPost(home + "/307?" + away + "/end")
+			r.Method, r.Body = method, nil
+			answered(t, c, r)
+			if got := receive(t, requests); got.Header.Get("Content-Type") != "text/plain" || got.Header.Get("Content-Language") != "" {
+				t.Errorf("%s: got header %v", method, got.Header)
+			}
+		}
+	})
+}
+
 func TestSameOrigin(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
