@@ -31,6 +31,20 @@ func Merge(args rawjson.Value, changes []rawjson.Member) rawjson.Value {
 	return rawjson.Object(m.complete())
 }
 
+// unfilled returns args without the members that were filled in because they were not
+// given, and those members. What was given just so, and last, counts as filled in.
+func unfilled(args rawjson.Value) (kept rawjson.Value, filled []rawjson.Member) {
+	members := rawjson.Members(args)
+	n := len(members)
+	if n > 0 && members[n-1].Name == "headers" && rawjson.Equal(members[n-1].Value, emptyObject) {
+		n--
+	}
+	if n > 0 && members[n-1].Name == "method" && rawjson.Text(members[n-1].Value) == "get" {
+		n--
+	}
+	return rawjson.Object(members[:n:n]), members[n:]
+}
+
 type merger struct {
 	changes map[string]rawjson.Value
 	members []rawjson.Member

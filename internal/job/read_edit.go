@@ -132,7 +132,8 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 	}
 	sent := r.opened.reveal(p.args)
 	changes := r.opened.fill(p.take(r, rawjson.Members(body)), p.args)
-	patched := p.whole(Merge(sent, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
+	kept, _ := unfilled(sent) // what is filled in comes last again
+	patched := p.whole(Merge(kept, slices.DeleteFunc(slices.Clone(changes), isColumn)), changes)
 	for _, m := range patched {
 		if !rawjson.IsNull(m.Value) && (p.given[m.Name] || !slices.Contains(firstTimes, m.Name)) {
 			r.fields[m.Name] = m.Value

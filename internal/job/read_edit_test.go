@@ -71,6 +71,55 @@ func TestReadJobEdit(t *testing.T) {
 	}
 }
 
+// What was filled in comes last, as if the record had been created so.
+func TestEdits_KeepWhatWasFilledInLast(t *testing.T) {
+	read := map[string]func(args, body string) (rawjson.Value, error){
+		"job": func(args, body string) (rawjson.Value, error) {
+			e, err := job.ReadJobEdit(&job.Job{Args: rawjson.Value(args)}, rawjson.Value(body), job.ReadOptions{Now: changedAt})
+			if err != nil {
+				return nil, err
+			}
+			return e.Args, nil
+		},
+		"schedule": func(args, body string) (rawjson.Value, error) {
+			s := &job.Schedule{FirstDue: changedAt, Args: rawjson.Value(strings.Replace(args, `{`, `{"repeat_every":60,`, 1))}
+			e, err := job.ReadScheduleEdit(s, rawjson.Value(body), job.ReadOptions{Now: changedAt})
+			if err != nil {
+				return nil, err
+			}
+			return rawjson.Value(strings.Replace(string(e.Args), `"repeat_every":60,`, "", 1)), nil
+		},
+		"rerun": func(args, body string) (rawjson.Value, error) {
+			d, err := job.ReadRerun(&job.Job{Args: rawjson.Value(args)}, rawjson.Value(body), job.ReadOptions{Now: changedAt})
+			if err != nil {
+				return nil, err
+			}
+			return d.Args, nil
+		},
+	}
+	for _, x := range [][3]string{
+		{`{"url":"https://x","method":"get","headers":{}}`, `{"retries":5}`, `{"url":"https://x","retries":5,"method":"get","headers":{}}`},
+		{`{"url":"https://x","method":"get","headers":{}}`, `{"method":"put"}`, `{"url":"https://x","method":"put","headers":{}}`},
+		{`{"url":"https://x","method":"get","headers":{}}`, `{"method":null}`, `{"url":"https://x","method":"get","headers":{}}`},
+		{`{"method":"put","url":"https://x","headers":{}}`, `{"body":1}`, `{"method":"put","url":"https://x","body":1,"headers":{}}`},
+		{`{"headers":{"a":"1"},"url":"https://x","method":"get"}`, `{"body":1}`,
+			`{"headers":{"a":"1"},"url":"https://x","body":1,"method":"get"}`},
+		{`{"url":"https://x","method":"get","headers":{"a":"1"}}`, `{"body":1}`,
+			`{"url":"https://x","method":"get","headers":{"a":"1"},"body":1}`},
+	} {
+		for what, edit := range read {
+			if got, err := edit(x[0], x[1]); err != nil || string(got) != x[2] {
+				t.Errorf("%s %s, changed by %s: %s, %v, want %s", what, x[0], x[1], got, err, x[2])
+			}
+		}
+	}
+	run := rawjson.Value(`{"url":"https://x","schedule_in":5,"method":"get","headers":{}}`)
+	if got := string(job.WithTimeOf(rawjson.Value(`{"url":"https://y","method":"get","headers":{}}`), run)); got !=
+		`{"url":"https://y","schedule_in":5,"method":"get","headers":{}}` {
+		t.Errorf("the time of a run: %s", got)
+	}
+}
+
 func TestReadJobEdit_ChecksTheWholeRecord(t *testing.T) {
 	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","method":"get"}`)}
 	for body, want := range map[string][]string{
@@ -95,7 +144,7 @@ func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 	}
 	e, err := job.ReadJobEdit(j, rawjson.Value(`{"name":"n","schedule_in":5}`), job.ReadOptions{Now: changedAt})
 	if err != nil || !e.Moves || !e.ScheduledAt.Equal(changedAt.Add(5*time.Second)) ||
-		string(e.Args) != `{"url":"https://x","repeat_every":60,"method":"get","headers":{},"schedule_in":5}` {
+		string(e.Args) != `{"url":"https://x","repeat_every":60,"schedule_in":5,"method":"get","headers":{}}` {
 		t.Errorf("%v, %+v", err, e)
 	}
 }
@@ -254,7 +303,7 @@ func TestReplace_ComparesTheWholeContent(t *testing.T) {
 		}
 	}
 	for body, want := range map[string][]string{
-		`{"url":"https://x"}`: {"#"}, `{"url":"https://x","cron":"@daily","idempotency_key":"k"}`: {"#/idempotency_key"}, `[]`: {"#"},
+		`{"url":"https://x"}`: {"#/repeat_every", "#/cron"}, `{"url":"https://x","cron":"@daily","idempotency_key":"k"}`: {"#/idempotency_key"}, `[]`: {"#"},
 	} {
 		if _, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
 			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)
@@ -417,7 +466,7 @@ func TestReadRerun(t *testing.T) {
 		t.Errorf("again is %s, want %s", got, want)
 	}
 	d, err := job.ReadRerun(j, rawjson.Value(`{"body":null,"retries":1,"schedule_in":60,"name":"m"}`), job.ReadOptions{Now: changedAt})
-	if err != nil || string(d.Args) != `{"url":"https://x","method":"put","headers":{},"retries":1,"schedule_in":60}` || *d.Name != "m" ||
+	if err != nil || string(d.Args) != `{"url":"https://x","method":"put","retries":1,"schedule_in":60,"headers":{}}` || *d.Name != "m" ||
 		d.Key != nil || !d.DueAt.Equal(changedAt.Add(time.Minute)) {
 		t.Errorf("%v, %+v", err, d)
 	}

@@ -28,7 +28,8 @@ func ReadSchedule(body rawjson.Value, opts ReadOptions) (*Draft, error) {
 	}
 	r.take(members, scheduleFields)
 	if !r.has("repeat_every") && !r.has("cron") {
-		r.refuse("#", "must have repeat_every or cron, which say how often the schedule runs")
+		r.refuse("#/repeat_every", "must be given, or cron must: they say how often the schedule runs")
+		r.refuse("#/cron", "must be given, or repeat_every must")
 	}
 	draft, err := r.finish(members)
 	if err != nil && opts.Replaces != nil {
@@ -126,7 +127,8 @@ func WithTimeOf(args, run rawjson.Value) rawjson.Value {
 	for _, name := range firstTimes {
 		changes = append(changes, rawjson.Member{Name: name, Value: rawjson.Get(run, name)})
 	}
-	return Merge(args, changes)
+	kept, filled := unfilled(args)
+	return rawjson.Object(append(rawjson.Members(Merge(kept, changes)), filled...))
 }
 
 var scheduleFields = slices.DeleteFunc(namesIn(ForSchedule), func(name string) bool { return name == keyField || name == requestField })
