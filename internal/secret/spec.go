@@ -158,16 +158,23 @@ func (r *reader) kinds(s *spec, body rawjson.Value, given map[string]bool) {
 	}
 }
 
-// unknown refuses a field. Its name is repeated only if it is one of known misspelled: it
-// may be a value that is not where it should be.
+// unknown refuses a field. Its name is repeated only if it looks like one: it may be a
+// value that is not where it should be.
 func (r *reader) unknown(name string, known []string, path ...string) {
 	last := len(known) - 1
 	are := "; the known ones are " + strings.Join(known[:last], ", ") + " and " + known[last]
-	if _, ok := job.Misspelt(name, known); ok {
+	if _, ok := job.Misspelt(name, known); ok || looksLikeField(name) {
 		r.refuse("is not a known field"+are, append(path, name)...)
 	} else {
 		r.refuse("has a field that is not known"+are, path...)
 	}
+}
+
+// looksLikeField reports whether a name has only letters, underscores and hyphens, and few
+// of them. Most tokens and passwords have more, or a digit.
+func looksLikeField(name string) bool {
+	const most = 20
+	return name != "" && len(name) <= most && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz_-") == ""
 }
 
 // boolean reads true or false.

@@ -74,8 +74,7 @@ func readAdvance(body []byte) (by time.Duration, err error) {
 	}
 	for _, m := range rawjson.Members(v) {
 		if m.Name != "by" {
-			refuse("#", "has an unknown field; the one that is known is by")
-			break
+			refuse(job.Pointer(m.Name), "is not a known field; the one that is known is by")
 		}
 	}
 	if len(problems) > 0 {
