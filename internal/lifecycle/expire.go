@@ -139,6 +139,7 @@ func (e *ending) expireRetry() error {
 	e.changes.Job = e.job
 	e.changes.Logs = append(e.changes.Logs, outcomeLog(e.job, e.at, &e.about))
 	if e.Spec.WebhookURL != "" {
+		e.addAttemptEvents()
 		e.addFinal()
 	}
 	e.addCallback()

@@ -105,6 +105,8 @@ func TestFinish_Outcomes(t *testing.T) {
 			"error finished callback"},
 		{"blocked is not tried again", `,` + hooks, 0, failed(job.KindBlocked), job.Discarded, "worker.http.error",
 			"error finished callback"},
+		{"a retry that would expire", `,"expires_in":5,` + hooks, 0, respond(500, ``), job.Discarded,
+			"worker.http.response worker.http.error", "response error error finished callback"},
 		{"interrupted, retried", `,"retries":0,` + hooks, 0, failed(job.KindInterrupted), job.Retryable, "worker.http.error", "error"},
 		{"no webhook or callback", ``, 0, respond(200, ``), job.Completed, "worker.http.response", ""},
 	} {
