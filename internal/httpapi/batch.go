@@ -114,10 +114,23 @@ func (s *Server) readBatch(c *call, atomic bool) (b *service.Batch, hasThen bool
 		if err = unreadable(part.name+" is not readable JSON", err); err != nil && fault.CodeOf(err) != fault.Invalid {
 			return nil, false, err
 		}
+		if err == nil && len(part.text) > maxItem(value) {
+			value, err = nil, job.TooLarge()
+		}
 		items[i] = service.BatchItem{Body: value, Err: err}
 	}
 	b, err = s.Service.ReadBatchThen(c.r.Context(), c.owner, items, then, atomic, prefersMinimal(c.r.Header.Values("Prefer")))
 	return b, then != nil, err
+}
+
+// maxItem returns how many bytes an item may have: as a request of its own, beside its
+// request_id, which the relay of an outbox adds.
+func maxItem(item rawjson.Value) int {
+	most := job.MaxRequest
+	if id := rawjson.Get(item, "request_id"); id != nil {
+		most += len(`"request_id":,`) + len(id)
+	}
+	return most
 }
 
 // appendOutcome appends the status of an item, and its job or what is wrong with it.

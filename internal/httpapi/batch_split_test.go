@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -123,5 +124,18 @@ func TestPrefersMinimal_ReadsTheFirstReturn(t *testing.T) {
 	}
 	if !prefersMinimal([]string{"wait=5", "return=minimal"}) {
 		t.Error("the second header is not read")
+	}
+}
+
+// The relay of an outbox adds a request_id to items that were as large as a request may be.
+func TestMaxItem_LeavesRoomForTheRequestID(t *testing.T) {
+	const id = `"request_id":"0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b",`
+	whole := `{"body":"` + strings.Repeat("x", job.MaxRequest-len(`{"body":""}`)) + `"}`
+	for item, want := range map[string]bool{
+		whole: true, whole[:1] + id + whole[1:]: true, `{"a":1,` + whole[1:]: false, `{"a":1,` + id + whole[1:]: false,
+	} {
+		if fits := len(item) <= maxItem(rawjson.Value(item)); fits != want {
+			t.Errorf("%.80s, %d bytes: fits %t", item, len(item), fits)
+		}
 	}
 }

@@ -31,6 +31,9 @@ func splitThen(text []byte, most int) (parts []part, then *service.BatchItem, er
 			jobs = m.Value
 		case m.Name == "then" && !rawjson.IsNull(m.Value):
 			then = &service.BatchItem{Body: m.Value}
+			if len(m.Value) > maxItem(m.Value) {
+				then = &service.BatchItem{Err: job.TooLarge()}
+			}
 		case m.Name != "then":
 			detail := "is not a known field; the known ones are jobs and then"
 			if near, ok := job.Nearest(m.Name, thenFields); ok {

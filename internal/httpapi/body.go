@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxBody is the largest body accepted by most calls, in bytes.
-	maxBody = 1 << 20
+	maxBody = job.MaxRequest
 	// maxBatchBody is the largest body of a batch, and of a document of schedules: an
 	// export can be applied.
 	maxBatchBody = 8 << 20

@@ -1,6 +1,10 @@
 package job
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/punctual-dev/punctual/internal/fault"
+)
 
 // The budget of an outgoing request: the largest size of its parts, in bytes.
 const (
@@ -61,4 +65,12 @@ func (o *bounded) result() []byte {
 		return nil
 	}
 	return o.b
+}
+
+// MaxRequest is the largest size of a request to create or change a job, in bytes.
+const MaxRequest = 1 << 20
+
+// TooLarge returns the fault for an item of a call that is larger than MaxRequest.
+func TooLarge() error {
+	return fault.Refuse([]fault.Problem{{Pointer: "#", Detail: "must have at most 1 MiB, as a request of its own"}})
 }

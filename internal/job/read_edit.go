@@ -145,6 +145,7 @@ func (p *patch) read(body rawjson.Value) (*Draft, error) {
 		}
 	}
 	p.checkUncovered(r)
+	p.checkSize(r, kept, patched)
 	p.setStart(r)
 	if p.places&EditSchedule != 0 && !r.has("repeat_every") && !r.has("cron") {
 		for _, name := range []string{"repeat_every", "cron"} {
@@ -193,6 +194,15 @@ func (p *patch) take(r *reader, members []rawjson.Member) []rawjson.Member {
 // has reports whether the record has a field that the patch can't change.
 func (p *patch) has(name string) bool {
 	return rawjson.Get(p.args, name) != nil || name == keyField && p.key != nil
+}
+
+// checkSize refuses a change that makes a record larger than a request may be. Some
+// records are larger already, as they were made by other APIs.
+func (p *patch) checkSize(r *reader, before rawjson.Value, patched []rawjson.Member) {
+	size := len(rawjson.Object(patched))
+	if size > MaxRequest && size > len(rawjson.Object(p.whole(before, nil))) {
+		r.refuse("#", "makes the request too large: with this change it would have %d bytes, and may have %d", size, MaxRequest)
+	}
 }
 
 func isColumn(m rawjson.Member) bool { return byName[m.Name].Column }

@@ -135,6 +135,24 @@ func TestReadJobEdit_ChecksTheWholeRecord(t *testing.T) {
 	}
 }
 
+// A record that is too large already may shrink.
+func TestEdits_ResultIsBounded(t *testing.T) {
+	for _, x := range []struct {
+		body, patch int
+		want        []string
+	}{{job.MaxRequest / 2, job.MaxRequest, []string{"#"}}, {job.MaxRequest, job.MaxRequest - 200, nil},
+		{job.MaxRequest + 9, job.MaxRequest + 8, nil}, {job.MaxRequest + 9, job.MaxRequest + 10, []string{"#"}}} {
+		j := &job.Job{Args: rawjson.Value(`{"url":"https://x","body":"` + strings.Repeat("a", x.body) + `","method":"get","headers":{}}`)}
+		body := rawjson.Value(`{"body":"` + strings.Repeat("b", x.patch) + `"}`)
+		if _, err := job.ReadJobEdit(j, body, job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), x.want) {
+			t.Errorf("%d to %d: problems at %q, want %q", x.body, x.patch, pointers(err), x.want)
+		}
+		if _, err := job.ReadRerun(j, body, job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), x.want) {
+			t.Errorf("rerun, %d to %d: problems at %q, want %q", x.body, x.patch, pointers(err), x.want)
+		}
+	}
+}
+
 func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 	schedule := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
 	j := &job.Job{ScheduleID: schedule, Args: rawjson.Value(`{"url":"https://x","repeat_every":60,"method":"get","headers":{}}`)}
