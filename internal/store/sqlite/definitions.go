@@ -153,9 +153,10 @@ func (s *Store) RunUnfinished(ctx context.Context, owner job.Owner, schedule uui
 // RunsEnded implements store.Definitions.
 func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UUID,
 	look int) (latest *job.Job, states []job.State, err error) {
+	// The signs keep SQLite from reading all final jobs of the account by jobs_list.
 	err = s.readAs(ctx, single, func(t *tx) error {
 		states = nil
-		err := t.query(`SELECT state FROM jobs WHERE schedule_id = ? AND account = ? AND state >= 4 ORDER BY number DESC LIMIT ?`,
+		err := t.query(`SELECT state FROM jobs WHERE schedule_id = ? AND +account = ? AND +state >= 4 ORDER BY number DESC LIMIT ?`,
 			func(stmt *sqlite.Stmt) error {
 				states = append(states, job.State(stmt.ColumnInt(0)))
 				return nil
@@ -163,7 +164,7 @@ func (s *Store) RunsEnded(ctx context.Context, owner job.Owner, schedule uuid.UU
 		if err != nil {
 			return fmt.Errorf("reading the states of runs: %w", err)
 		}
-		latest, err = t.jobWhere(`j.schedule_id = ? AND j.account = ? AND j.state >= 4 ORDER BY j.number DESC LIMIT 1`, schedule,
+		latest, err = t.jobWhere(`j.schedule_id = ? AND +j.account = ? AND +j.state >= 4 ORDER BY j.number DESC LIMIT 1`, schedule,
 			owner.Number)
 		return err
 	})

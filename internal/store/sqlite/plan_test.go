@@ -315,6 +315,10 @@ var hot = []struct {
 		_, err := c.s.SchedulesNamed(c.t.Context(), c.owner, "x", 10)
 		return err
 	}, uses: []string{"schedules_name"}},
+	{name: "ended runs of a schedule", run: func(c *scene) error {
+		_, _, err := c.s.RunsEnded(c.t.Context(), c.owner, uuid.New(), 10)
+		return err
+	}, uses: []string{"jobs_schedule"}},
 	{name: "mutes", run: func(c *scene) error {
 		_, err := c.s.MuteList(c.t.Context(), c.owner.Number, nil)
 		return err
