@@ -224,19 +224,6 @@ func (s *Store) CompletionGet(ctx context.Context, token job.TokenHash) (*store.
 	return a, nil
 }
 
-// CompletionAccount implements store.Completions.
-func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (account int64, err error) {
-	err = s.readAs(ctx, pages, query{
-		sql: `SELECT account FROM completions WHERE token = $1`, args: []any{token[:]},
-		start: func() { account = 0 },
-		row:   func(rows pgx.Rows) error { return rows.Scan(&account) },
-	})
-	if err == nil && account == 0 {
-		err = fault.NoSuch("completion")
-	}
-	return account, err
-}
-
 // CompletionOf implements store.Completions.
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	var found *job.Completion
@@ -257,51 +244,10 @@ func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide 
 	return s.jobChange(ctx, c.Owner, job.Ref{Number: c.Job}, &c.Token, decide)
 }
 
-// CompletionSeal implements store.Completions.
-func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error {
-	return s.write(ctx, func(t *tx) error {
-		known := false
-		err := t.commit(query{
-			sql: `UPDATE completions SET sealed = $1 WHERE token = $2 AND state < 2 RETURNING 1`, args: []any{sealed, token[:]},
-			row: found(&known),
-		})
-		if err == nil && !known {
-			err = fault.NoSuch("completion")
-		}
-		return err
-	})
-}
-
 // CompletionsOverdue implements store.Completions.
 func (s *Store) CompletionsOverdue(ctx context.Context, limit int) ([]job.TokenHash, error) {
 	if s.free(ctx, dutyOverdue) {
 		return nil, nil
 	}
-	var tokens []job.TokenHash
-	err := s.read(ctx, query{
-		sql:  `SELECT token FROM completions WHERE deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT $2`,
-		args: []any{s.Now().UnixMicro(), limit}, start: func() { tokens = nil },
-		row: func(rows pgx.Rows) error {
-			var token []byte
-			err := rows.Scan(&token)
-			tokens = append(tokens, job.TokenHash(token))
-			return err
-		},
-	})
-	return tokens, err
-}
-
-// CompletionDeadline implements store.Completions.
-func (s *Store) CompletionDeadline(ctx context.Context) (deadline time.Time, err error) {
-	err = s.read(ctx, query{
-		sql:   `SELECT deadline FROM completions WHERE deadline IS NOT NULL ORDER BY deadline LIMIT 1`,
-		start: func() { deadline = time.Time{} },
-		row: func(rows pgx.Rows) error {
-			var at int64
-			err := rows.Scan(&at)
-			deadline = time.UnixMicro(at).UTC()
-			return err
-		},
-	})
-	return deadline, err
+	return s.Records.CompletionsOverdue(ctx, limit)
 }

@@ -100,14 +100,6 @@ func underWay(t *tx, sql string, args ...any) error {
 	return err
 }
 
-// CopyUnfinished implements store.Copyable.
-func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error) {
-	err = s.read(ctx, query{sql: `SELECT EXISTS (SELECT FROM transfers WHERE mark IS NOT NULL)`, row: func(rows pgx.Rows) error {
-		return rows.Scan(&unfinished)
-	}})
-	return unfinished, err
-}
-
 // QueueClaimed implements store.Copyable.
 func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
 	err = s.read(ctx, query{

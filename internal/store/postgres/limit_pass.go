@@ -14,25 +14,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
-// LimitWakes implements store.LimitQueue.
-func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
-	if s.free(ctx, dutyWakes) {
-		return nil, nil
-	}
-	err = s.read(ctx, query{
-		sql:   `SELECT account, key, wake_at FROM limits WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2`,
-		args:  []any{until.UnixMicro(), most},
-		start: func() { wakes = nil },
-		row: func(rows pgx.Rows) error {
-			w := store.LimitWake{}
-			err := rows.Scan(&w.Account, &w.Key, timeOf{&w.At})
-			wakes = append(wakes, w)
-			return err
-		},
-	})
-	return wakes, err
-}
-
 // LimitPass implements store.LimitQueue.
 func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.LimitPassed, err error) {
 	err = s.write(ctx, func(t *tx) error {

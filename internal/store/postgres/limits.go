@@ -102,12 +102,10 @@ func readInFlight(states map[string]*limit.State) func(pgx.Rows) error {
 	}
 }
 
-// LimitWaiting implements store.Limits.
-func (s *Store) LimitWaiting(ctx context.Context) (n int, err error) {
-	err = s.read(ctx, query{
-		sql:  `SELECT count(*) FROM (SELECT FROM runs WHERE kind = 0 AND due >= $1 AND due <= $2 LIMIT $3) n`,
-		args: []any{store.HeldDue(time.Unix(0, 0)).UnixMicro(), store.HeldDue(s.Now()).UnixMicro(), store.MaxLimitCount},
-		row:  func(rows pgx.Rows) error { return rows.Scan(&n) },
-	})
-	return n, err
+// LimitWakes implements store.LimitQueue.
+func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) ([]store.LimitWake, error) {
+	if s.free(ctx, dutyWakes) {
+		return nil, nil
+	}
+	return s.Records.LimitWakes(ctx, until, most)
 }

@@ -65,23 +65,6 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 	return marks, err
 }
 
-// LogMarks implements store.Marks.
-func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
-	err = s.readAs(ctx, pages, query{
-		sql: `SELECT l.id, l.job, ` + payloadSize +
-			` FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
-		args:  []any{owner.Number, job.IDBound(s.Now().Add(1000)), limit},
-		start: func() { marks = nil },
-		row: func(rows pgx.Rows) error {
-			var m store.LogMark
-			err := rows.Scan(idOf{&m.ID}, &m.Job, &m.Size)
-			marks = append(marks, m)
-			return err
-		},
-	})
-	return marks, err
-}
-
 // LogGetMany implements store.Marks.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
 	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+

@@ -10,14 +10,6 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
-// found returns a row function that sets is when there is a row.
-func found(is *bool) func(pgx.Rows) error {
-	return func(pgx.Rows) error {
-		*is = true
-		return nil
-	}
-}
-
 // AccountPurge implements store.People. It deletes what creates queue items
 // first.
 func (s *Store) AccountPurge(ctx context.Context, settled time.Time, limit int) (n int, err error) {

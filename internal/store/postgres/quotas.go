@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -201,50 +200,4 @@ func (a *admission) save() []query {
 			get(func(r *room) int64 { return r.caps.Schedules }), get(func(r *room) int64 { return r.schedules }),
 		},
 	}}
-}
-
-// byteParts are the queries for the sizes of an account's records after a mark,
-// one per part.
-var byteParts = [store.ByteParts]string{
-	`SELECT ` + argsSize + `::bigint + coalesce(octet_length(j.name), 0) + coalesce(octet_length(j.description), 0) +
-			(SELECT coalesce(sum(octet_length(d.body)), 0)::bigint FROM deliveries d WHERE d.account = j.account AND d.job = j.number) +
-			(SELECT coalesce(sum(coalesce(octet_length(c.sealed), 0) + coalesce(octet_length(c.early), 0) + coalesce(octet_length(c.progress), 0)), 0)::bigint
-				FROM completions c WHERE c.account = j.account AND c.job = j.number) +
-			CASE WHEN j.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, j.state, j.number, NULL::uuid
-		FROM jobs j WHERE j.account = (SELECT $1::bigint) AND (j.state, j.number) > ($2, $3) AND $4::uuid IS NOT NULL ORDER BY j.state, j.number LIMIT $5`,
-	`SELECT octet_length(s.args)::bigint + coalesce(octet_length(s.state), 0) + coalesce(octet_length(s.previous), 0) +
-			CASE WHEN s.revision > 1 THEN (SELECT coalesce(sum(octet_length(r.changes)), 0)::bigint FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0::smallint, 0::bigint, s.id
-		FROM schedules s WHERE s.account = (SELECT $1::bigint) AND s.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY s.id LIMIT $5`,
-	`SELECT ` + payloadSize + `::bigint, 0::smallint, 0::bigint, l.id
-		FROM logs l WHERE l.account = (SELECT $1::bigint) AND l.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY l.id LIMIT $5`,
-	fmt.Sprintf(`SELECT %d::bigint, 0::smallint, 0::bigint, r.id
-		FROM requests r WHERE r.account = (SELECT $1::bigint) AND r.id > $4 AND $2::smallint + $3::bigint IS NOT NULL ORDER BY r.id LIMIT $5`, store.RequestSize),
-}
-
-// AccountBytes implements store.Quotas.
-func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark,
-	rows int) (bytes int64, next *store.ByteMark, err error) {
-	read := 0
-	mark := from
-	err = s.read(ctx, query{
-		sql: byteParts[from.Part], args: []any{account, int16(from.State), from.Number, from.ID, rows},
-		start: func() { bytes, read, mark = 0, 0, from },
-		row: func(r pgx.Rows) error {
-			var n int64
-			err := r.Scan(&n, &mark.State, &mark.Number, idOf{&mark.ID})
-			bytes += n
-			read++
-			return err
-		},
-	})
-	if err != nil {
-		return 0, nil, err
-	}
-	if read == rows {
-		return bytes, &mark, nil
-	}
-	if mark = (store.ByteMark{Part: from.Part + 1}); mark.Part < store.ByteParts {
-		next = &mark
-	}
-	return bytes, next, nil
 }

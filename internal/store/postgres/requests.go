@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -230,26 +229,6 @@ func (s *Store) JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UU
 		},
 	})
 	return known, err
-}
-
-// RequestPrune implements store.Requests.
-func (s *Store) RequestPrune(ctx context.Context, expired time.Time, limit int) (int, error) {
-	return s.prune(ctx, `DELETE FROM requests d USING (SELECT account, id FROM requests WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED) o
-		WHERE d.account = o.account AND d.id = o.id RETURNING 1`, expired.UnixMicro(), limit)
-}
-
-// RequestPage implements store.Copyable.
-func (s *Store) RequestPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) (page []*store.Request, err error) {
-	err = s.read(ctx, query{
-		sql:  `SELECT id, digest, job, expires_at FROM requests WHERE account = (SELECT $1::bigint) AND id > $2 ORDER BY id LIMIT $3`,
-		args: []any{owner.Number, after, limit}, start: func() { page = nil },
-		row: func(rows pgx.Rows) error {
-			r := &store.Request{Account: owner.Number}
-			page = append(page, r)
-			return rows.Scan(idOf{&r.ID}, &r.Digest, idOf{&r.Job}, timeOf{&r.ExpiresAt})
-		},
-	})
-	return page, err
 }
 
 func copyRequests(copied []*store.Request) []query {

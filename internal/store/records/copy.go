@@ -1,6 +1,7 @@
 package records
 
 import (
+	"context"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -50,4 +51,12 @@ func copies[T any](table *Table[T], records []*T) []Query {
 		queries[i] = table.InsertNew(record)
 	}
 	return queries
+}
+
+// CopyUnfinished implements store.Copying.
+func (r *Records) CopyUnfinished(ctx context.Context) (unfinished bool, err error) {
+	err = r.engine.Read(ctx, Background, Query{
+		SQL: `SELECT EXISTS (SELECT 1 FROM transfers WHERE mark IS NOT NULL)`, Row: into(&unfinished),
+	})
+	return unfinished, err
 }

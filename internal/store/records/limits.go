@@ -217,3 +217,47 @@ func (r *Records) LimitsOf(ctx context.Context, owner job.Owner, keys []string) 
 	}
 	return limits, err
 }
+
+// LimitWaiting implements store.LimitQueue.
+func (r *Records) LimitWaiting(ctx context.Context) (n int, err error) {
+	err = r.engine.Read(ctx, Background, Query{
+		SQL:  `SELECT count(*) FROM (SELECT 1 FROM runs WHERE kind = 0 AND due >= $1 AND due <= $2 LIMIT $3) n`,
+		Args: []any{store.HeldDue(time.Unix(0, 0)), store.HeldDue(r.engine.Now()), store.MaxLimitCount}, Row: into(&n),
+	})
+	return n, err
+}
+
+// LimitsWaiting implements store.Limits.
+func (r *Records) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) (found []store.LimitLine, err error) {
+	err = r.engine.Read(ctx, Pages, Query{
+		SQL: `SELECT f.key, f.paused, f.due, (SELECT count(*) FROM (SELECT 1 FROM limit_items i
+				WHERE i.account = $1 AND i.key = f.key AND i.state = 1 AND i.due <= $2 LIMIT $4) n)
+			FROM (SELECT w.key, w.paused, w.due FROM (SELECT l.key, l.paused, (SELECT i.due FROM limit_items i
+					WHERE i.account = $1 AND i.key = l.key AND i.state = 1 AND i.due <= $2 ORDER BY i.key, i.state, i.due LIMIT 1) AS due
+				FROM limits l WHERE l.account = $1 AND NOT l.deleted) w WHERE w.due IS NOT NULL ORDER BY w.due, w.key LIMIT $3) f
+			ORDER BY f.due, f.key`,
+		Args: []any{owner.Number, r.engine.Now(), limit, most}, Start: func() { found = nil },
+		Row: func(row Row) error {
+			var l store.LimitLine
+			err := row.Scan(&l.Key, &l.Paused, &l.Since, &l.Waiting)
+			found = append(found, l)
+			return err
+		},
+	})
+	return found, err
+}
+
+// LimitWakes implements store.LimitQueue.
+func (r *Records) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
+	err = r.engine.Read(ctx, Queue, Query{
+		SQL:  `SELECT account, key, wake_at FROM limits INDEXED BY limits_wake WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2`,
+		Args: []any{until, most}, Start: func() { wakes = nil },
+		Row: func(row Row) error {
+			var w store.LimitWake
+			err := row.Scan(&w.Account, &w.Key, &w.At)
+			wakes = append(wakes, w)
+			return err
+		},
+	})
+	return wakes, err
+}

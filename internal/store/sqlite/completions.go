@@ -133,21 +133,6 @@ func (t *tx) payload(c *job.Completion, log uuid.UUID) (payload rawjson.Value, e
 	return payload, err
 }
 
-// CompletionAccount implements store.Completions.
-func (s *Store) CompletionAccount(ctx context.Context, token job.TokenHash) (account int64, err error) {
-	err = s.readAs(ctx, pages, func(t *tx) error {
-		account = 0
-		return t.query(`SELECT account FROM completions WHERE token = ?`, func(stmt *sqlite.Stmt) error {
-			account = stmt.ColumnInt64(0)
-			return nil
-		}, token[:])
-	})
-	if err == nil && account == 0 {
-		err = fault.NoSuch("completion")
-	}
-	return account, err
-}
-
 // CompletionOf implements store.Completions.
 func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64) (*job.Completion, error) {
 	return oneAs(ctx, s, pages, func(t *tx) (*job.Completion, error) {
@@ -158,43 +143,4 @@ func (s *Store) CompletionOf(ctx context.Context, owner job.Owner, number int64)
 // CompletionChange implements store.Completions.
 func (s *Store) CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error) {
 	return s.jobChange(ctx, c.Owner, job.Ref{Number: c.Job}, &c.Token, decide)
-}
-
-// CompletionSeal implements store.Completions.
-func (s *Store) CompletionSeal(ctx context.Context, token job.TokenHash, sealed []byte) error {
-	return s.write(ctx, func(t *tx) error {
-		err := t.exec(`UPDATE completions SET sealed = ? WHERE token = ? AND state < ?`, sealed, token[:], int(job.CompletionOver))
-		if err != nil {
-			return fmt.Errorf("sealing what was sent with an attempt: %w", err)
-		}
-		if t.changed() == 0 {
-			return fault.NoSuch("completion")
-		}
-		return nil
-	})
-}
-
-// CompletionsOverdue implements store.Completions.
-func (s *Store) CompletionsOverdue(ctx context.Context, limit int) (tokens []job.TokenHash, err error) {
-	err = s.readAs(ctx, engine, func(t *tx) error {
-		tokens = nil
-		return t.query(`SELECT token FROM completions INDEXED BY completions_deadline WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			tokens = append(tokens, job.TokenHash((&columns{stmt: stmt}).blob()))
-			return nil
-		}, t.now, limit)
-	})
-	return tokens, err
-}
-
-// CompletionDeadline implements store.Completions.
-func (s *Store) CompletionDeadline(ctx context.Context) (deadline time.Time, err error) {
-	err = s.readAs(ctx, engine, func(t *tx) error {
-		deadline = time.Time{}
-		return t.query(`SELECT deadline FROM completions INDEXED BY completions_deadline WHERE deadline IS NOT NULL ORDER BY deadline LIMIT 1`,
-			func(stmt *sqlite.Stmt) error {
-				deadline = (&columns{stmt: stmt}).time()
-				return nil
-			})
-	})
-	return deadline, err
 }

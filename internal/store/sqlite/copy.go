@@ -223,17 +223,6 @@ func (s *Store) CopyEnd(ctx context.Context, source string, lastJob int64) error
 	})
 }
 
-// CopyUnfinished implements store.Copyable.
-func (s *Store) CopyUnfinished(ctx context.Context) (unfinished bool, err error) {
-	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT EXISTS (SELECT 1 FROM transfers WHERE mark IS NOT NULL)`, func(stmt *sqlite.Stmt) error {
-			unfinished = stmt.ColumnBool(0)
-			return nil
-		})
-	})
-	return unfinished, err
-}
-
 // QueueClaimed implements store.Copyable.
 func (s *Store) QueueClaimed(ctx context.Context) (claimed, awaiting int64, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {

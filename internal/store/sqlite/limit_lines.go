@@ -219,22 +219,6 @@ func (t *tx) returnStart(account, number int64, until time.Time) error {
 	return nil
 }
 
-// LimitWakes implements store.LimitQueue.
-func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) (wakes []store.LimitWake, err error) {
-	if !s.limited.Load() {
-		return nil, nil
-	}
-	err = s.readAs(ctx, engine, func(t *tx) error {
-		wakes = nil
-		return t.query(`SELECT account, key, wake_at FROM limits INDEXED BY limits_wake WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at LIMIT ?`, func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			wakes = append(wakes, store.LimitWake{LimitKey: store.LimitKey{Account: c.int64(), Key: c.text()}, At: c.time()})
-			return nil
-		}, until, most)
-	})
-	return wakes, err
-}
-
 // LimitPass implements store.LimitQueue.
 func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.LimitPassed, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {

@@ -90,21 +90,6 @@ func (s *Store) LimitsHolding(ctx context.Context, owner job.Owner, j *job.Job) 
 	return holding, err
 }
 
-// LimitWaiting implements store.Limits.
-func (s *Store) LimitWaiting(ctx context.Context) (n int, err error) {
-	if !s.limited.Load() {
-		return 0, nil
-	}
-	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT count(*) FROM (SELECT 1 FROM runs WHERE kind = 0 AND due >= ? AND due <= ? LIMIT ?)`,
-			func(stmt *sqlite.Stmt) error {
-				n = stmt.ColumnInt(0)
-				return nil
-			}, store.HeldDue(time.Unix(0, 0)), store.HeldDue(t.now), store.MaxLimitCount)
-	})
-	return n, err
-}
-
 // limitStates reads the limits with the given keys, as far as they are defined,
 // and their rows.
 func (t *tx) limitStates(account int64, keys []string) (map[string]*limit.State, map[string]*records.LimitRow, error) {
@@ -136,4 +121,20 @@ func (t *tx) limitStates(account int64, keys []string) (map[string]*limit.State,
 		rows[key], states[key] = r, state
 	}
 	return states, rows, nil
+}
+
+// LimitWakes implements store.LimitQueue.
+func (s *Store) LimitWakes(ctx context.Context, until time.Time, most int) ([]store.LimitWake, error) {
+	if !s.limited.Load() {
+		return nil, nil
+	}
+	return s.Records.LimitWakes(ctx, until, most)
+}
+
+// LimitWaiting implements store.LimitQueue.
+func (s *Store) LimitWaiting(ctx context.Context) (int, error) {
+	if !s.limited.Load() {
+		return 0, nil
+	}
+	return s.Records.LimitWaiting(ctx)
 }

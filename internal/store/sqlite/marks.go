@@ -89,20 +89,6 @@ func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.T
 	return marks, err
 }
 
-// LogMarks implements store.Marks.
-func (s *Store) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
-	err = s.readAs(ctx, pages, func(t *tx) error {
-		marks = nil
-		return t.query(`SELECT l.id, l.job, `+payloadSize+` FROM logs l WHERE l.account = ? AND l.id < ? ORDER BY l.id DESC LIMIT ?`,
-			func(stmt *sqlite.Stmt) error {
-				c := &columns{stmt: stmt}
-				marks = append(marks, store.LogMark{ID: c.uuid(), Job: c.int64(), Size: c.int()})
-				return nil
-			}, owner.Number, job.IDBound(t.now.Add(1000)), limit)
-	})
-	return marks, err
-}
-
 // LogGetMany implements store.Marks.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {

@@ -310,7 +310,7 @@ var hot = []struct {
 	}},
 	// It sorts the account's limits, of which there is a bounded number.
 	{name: "limits waiting", run: func(c *scene) error { _, err := c.s.LimitsWaiting(c.t.Context(), c.owner, 10, 10); return err },
-		uses: []string{"l USING PRIMARY KEY", "limit_items_key"}, allowed: []string{"SCAN f", "SCAN (subquery", "USE TEMP B-TREE"}},
+		uses: []string{"l USING PRIMARY KEY", "limit_items_key"}, allowed: []string{"SCAN f", "SCAN n", "SCAN (subquery", "USE TEMP B-TREE"}},
 	{name: "schedules of a name", run: func(c *scene) error {
 		_, err := c.s.SchedulesNamed(c.t.Context(), c.owner, "x", 10)
 		return err

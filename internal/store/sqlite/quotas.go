@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
 
-	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -142,45 +140,4 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 		}, account, limit)
 	})
 	return use, err
-}
-
-// byteParts are the queries for the sizes of an account's records after a mark,
-// one per part.
-var byteParts = [store.ByteParts]string{
-	`SELECT ` + argsSize + ` + coalesce(octet_length(name), 0) + coalesce(octet_length(description), 0) +
-			(SELECT coalesce(sum(octet_length(body)), 0) FROM deliveries d WHERE d.job = j.number) +
-			(SELECT coalesce(sum(coalesce(octet_length(sealed), 0) + coalesce(octet_length(early), 0) + coalesce(octet_length(progress), 0)), 0) FROM completions c WHERE c.job = j.number) +
-			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = j.account AND r.record = j.id) ELSE 0 END, state, number, NULL
-		FROM jobs j WHERE account = ?1 AND (state, number) > (?2, ?3) ORDER BY state, number LIMIT ?5`,
-	`SELECT octet_length(args) + coalesce(octet_length(state), 0) + coalesce(octet_length(previous), 0) +
-			CASE WHEN revision > 1 THEN (SELECT coalesce(sum(octet_length(changes)), 0) FROM revisions r WHERE r.account = s.account AND r.record = s.id) ELSE 0 END, 0, 0, id
-		FROM schedules s WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
-	`SELECT ` + payloadSize + `, 0, 0, id FROM logs l WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`,
-	fmt.Sprintf(`SELECT %d, 0, 0, id FROM requests WHERE account = ?1 AND id > ?4 ORDER BY id LIMIT ?5`, store.RequestSize),
-}
-
-// AccountBytes implements store.Quotas.
-func (s *Store) AccountBytes(ctx context.Context, account int64, from store.ByteMark,
-	rows int) (bytes int64, next *store.ByteMark, err error) {
-	read := 0
-	mark := from
-	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(byteParts[from.Part], func(stmt *sqlite.Stmt) error {
-			c := &columns{stmt: stmt}
-			bytes += c.int64()
-			mark.State, mark.Number, mark.ID = job.State(c.int()), c.int64(), c.uuid()
-			read++
-			return nil
-		}, account, from.State, from.Number, from.ID[:], rows)
-	})
-	if err != nil {
-		return 0, nil, err
-	}
-	if read == rows {
-		return bytes, &mark, nil
-	}
-	if mark = (store.ByteMark{Part: from.Part + 1, ID: uuid.Nil}); mark.Part < store.ByteParts {
-		next = &mark
-	}
-	return bytes, next, nil
 }

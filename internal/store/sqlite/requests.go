@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"zombiezen.com/go/sqlite"
@@ -76,32 +75,6 @@ func (s *Store) JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UU
 		return nil
 	})
 	return known, err
-}
-
-// RequestPrune implements store.Requests.
-func (s *Store) RequestPrune(ctx context.Context, expired time.Time, limit int) (n int, err error) {
-	err = s.write(ctx, func(t *tx) error {
-		err := t.exec(`DELETE FROM requests WHERE (account, id) IN (SELECT account, id FROM requests WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`, expired, limit)
-		if n = t.changed(); err != nil {
-			return fmt.Errorf("deleting expired requests: %w", err)
-		}
-		return nil
-	})
-	return n, err
-}
-
-// RequestPage implements store.Copyable.
-func (s *Store) RequestPage(ctx context.Context, owner job.Owner, after uuid.UUID, limit int) (page []*store.Request, err error) {
-	err = s.readAs(ctx, background, func(t *tx) error {
-		return t.query(`SELECT id, digest, job, expires_at FROM requests WHERE account = ? AND id > ? ORDER BY id LIMIT ?`,
-			func(stmt *sqlite.Stmt) error {
-				c := &columns{stmt: stmt}
-				page = append(page, &store.Request{Account: owner.Number, ID: c.uuid(), Digest: c.blob(), Job: c.uuid(),
-					ExpiresAt: c.time()})
-				return nil
-			}, owner.Number, after[:], limit)
-	})
-	return page, err
 }
 
 func (t *tx) copyRequests(r *store.Records) error {
