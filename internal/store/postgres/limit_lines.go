@@ -35,19 +35,24 @@ func linesOf(j *job.Job) []lineEntry {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
+	entry := lineEntry{account: j.Owner.Number, number: j.Number, id: j.ID}
 	if j.Follows != 0 {
-		entries := entriesOf(j.Owner.Number, j.Number, j.ID, store.HeldDue(due), time.Time{}, keys, len(keys))
+		entry.due = store.HeldDue(due)
+		entries := entry.each(keys, len(keys))
 		entries[0].first = false
 		return entries
 	}
-	return entriesOf(j.Owner.Number, j.Number, j.ID, due, store.HeldExpiry(j, due), keys, len(keys))
+	entry.due, entry.expires = due, store.HeldExpiry(j, due)
+	return entry.each(keys, len(keys))
 }
 
-func entriesOf(account, number int64, id uuid.UUID, due, expires time.Time, keys []string, named int) []lineEntry {
+// each returns the entry for each key, of which the job names the first ones.
+func (e lineEntry) each(keys []string, named int) []lineEntry {
 	var entries []lineEntry
 	for i, key := range keys {
-		entries = append(entries, lineEntry{account, number, id, key, due, i == 0, i < named, expires})
-		expires = time.Time{}
+		e.key, e.first, e.named = key, i == 0, i < named
+		entries = append(entries, e)
+		e.expires = time.Time{}
 	}
 	return entries
 }
@@ -179,7 +184,8 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 					return nil
 				}
 				seen[h.Number] = true
-				entries = append(entries, entriesOf(h.Account, h.Number, id, own, h.Expires, h.Keys, h.Named)...)
+				entry := lineEntry{account: h.Account, number: h.Number, id: id, due: own, expires: h.Expires}
+				entries = append(entries, entry.each(h.Keys, h.Named)...)
 				moves = append(moves, lineMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
 				for _, key := range h.Keys {
 					if !startBy.IsZero() {

@@ -148,7 +148,7 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	var branches []string
 	for _, state := range states {
 		rank := strconv.Itoa(slices.Index(shownStates, state))
-		branch := s.inState(c, owner, state, rank, len(q.States) > 0 || byState, c.upTo(q.After), order == ascending)
+		branch := s.inState(c, owner, stateBranch{state, rank, len(q.States) > 0 || byState, c.upTo(q.After), order == ascending})
 		branches = append(branches, `(`+branch+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
 	if byState {
@@ -157,25 +157,33 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	return `SELECT number FROM (` + strings.Join(branches, ` UNION ALL `) + `) b` + order + c.page(q.ListQuery)
 }
 
-// inState selects the numbers of an owner's jobs in a state up to last, in descending
-// or ascending order. With shown, it excludes executing jobs from the pending ones.
-func (s *Store) inState(c *condition, owner job.Owner, state job.State, rank string, shown bool, last string, ascending bool) string {
+// stateBranch is the part of a list of jobs that are in a state.
+type stateBranch struct {
+	state     job.State
+	rank      string // a second column
+	shown     bool   // without the executing ones among the pending ones
+	last      string // the highest number
+	ascending bool   // in place of descending
+}
+
+// inState selects the numbers of an owner's jobs in a state.
+func (s *Store) inState(c *condition, owner job.Owner, b stateBranch) string {
 	now := s.Now().UnixMicro()
-	sql := `SELECT j.number, ` + rank + ` AS rank FROM `
-	if state == job.Executing {
+	sql := `SELECT j.number, ` + b.rank + ` AS rank FROM `
+	if b.state == job.Executing {
 		direction := ` DESC`
-		if ascending {
+		if b.ascending {
 			direction = ` ASC`
 		}
-		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, now) + last +
+		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, now) + b.last +
 			` ORDER BY j.number` + direction
 	}
-	where, order := c.having(owner, `state`, c.numbered(`?::smallint`, int16(state)), last)
-	if ascending {
+	where, order := c.having(owner, `state`, c.numbered(`?::smallint`, int16(b.state)), b.last)
+	if b.ascending {
 		order = strings.ReplaceAll(order, ` DESC`, ` ASC`)
 	}
 	branch := sql + `jobs j WHERE ` + where
-	if shown && !state.Final() {
+	if b.shown && !b.state.Final() {
 		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, now)
 	}
 	return branch + order

@@ -34,7 +34,7 @@ func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
 	}
 	var states []string
 	for _, state := range q.States {
-		states = append(states, highest(s.inState(c, owner, state, `0`, true, `w.n`, false)))
+		states = append(states, highest(s.inState(c, owner, stateBranch{state: state, rank: `0`, shown: true, last: `w.n`})))
 	}
 	return append(all, `greatest(`+strings.Join(states, `, `)+`)`)
 }

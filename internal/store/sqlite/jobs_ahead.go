@@ -18,7 +18,8 @@ func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Ti
 		steps = make([]job.DueStep, len(bounds)-1)
 		for i := range steps {
 			for _, held := range []int64{0, heldMicros} {
-				if err := t.queuedAhead(owner, &steps[i], bounds[i].UnixMicro(), bounds[i+1].UnixMicro(), held, limit, look); err != nil {
+				span := dueSpan{bounds[i].UnixMicro() + held, bounds[i+1].UnixMicro() + held, held}
+				if err := t.queuedAhead(owner, &steps[i], span, limit, look); err != nil {
 					return err
 				}
 			}
@@ -33,22 +34,25 @@ func (s *Store) JobsAhead(ctx context.Context, owner job.Owner, bounds []time.Ti
 	return steps, err
 }
 
-// queuedAhead adds a range of the queue to a step. Most rows are only counted.
-func (t *tx) queuedAhead(owner job.Owner, step *job.DueStep, low, high, held int64, limit, look int) error {
+// dueSpan is a part of the queue. Its items are due earlier by later than the queue says.
+type dueSpan struct{ low, high, later int64 } // microseconds; high is not included
+
+// queuedAhead adds a part of the queue to a step. Most rows are only counted.
+func (t *tx) queuedAhead(owner job.Owner, step *job.DueStep, span dueSpan, limit, look int) error {
 	var first []job.DueJob
 	count, looked := 0, 0
 	const items = ` FROM (SELECT number, due, account, kind FROM runs WHERE due >= ? AND due < ? ORDER BY due LIMIT ?)`
 	err := t.query(`SELECT count(*), count(*) FILTER (WHERE account = ? AND kind = 0)`+items, func(stmt *sqlite.Stmt) error {
 		looked, count = stmt.ColumnInt(0), stmt.ColumnInt(1)
 		return nil
-	}, owner.Number, low+held, high+held, look)
+	}, owner.Number, span.low, span.high, look)
 	if err != nil {
 		return err
 	}
 	err = t.query(`SELECT number, due`+items+` WHERE account = ? AND kind = 0 LIMIT ?`, func(stmt *sqlite.Stmt) error {
-		first = append(first, job.DueJob{Number: stmt.ColumnInt64(0), DueAt: time.UnixMicro(stmt.ColumnInt64(1) - held).UTC()})
+		first = append(first, job.DueJob{Number: stmt.ColumnInt64(0), DueAt: time.UnixMicro(stmt.ColumnInt64(1) - span.later).UTC()})
 		return nil
-	}, low+held, high+held, look, owner.Number, limit)
+	}, span.low, span.high, look, owner.Number, limit)
 	step.Add(count, looked >= look, first, limit)
 	return err
 }

@@ -18,39 +18,46 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 		return nil
 	}
 	if j.Follows != 0 {
-		return t.takePlaces(j.Owner.Number, j.Number, store.HeldDue(j.DueAt), time.Time{}, keys, len(keys), -1)
+		return t.takePlaces(places{account: j.Owner.Number, number: j.Number, due: store.HeldDue(j.DueAt), keys: keys, named: len(keys)}, -1)
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	return t.enterLine(j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys))
+	return t.enterLine(places{j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys)})
 }
 
-// enterLine lets an item wait in the line of the first of its keys, of which the
-// job names the first ones.
-func (t *tx) enterLine(account, number int64, due, expires time.Time, keys []string, named int) error {
-	if err := t.takePlaces(account, number, due, expires, keys, named, 0); err != nil {
+// places are the places of a job in the orders of limits.
+type places struct {
+	account, number int64
+	due, expires    time.Time
+	keys            []string
+	named           int // how many of the keys, the first ones, the job names
+}
+
+// enterLine lets an item wait in the order of the first of its keys.
+func (t *tx) enterLine(p places) error {
+	if err := t.takePlaces(p, 0); err != nil {
 		return err
 	}
 	// A key that is not defined any more permits everything.
 	err := t.exec(`INSERT INTO limits (account, key, deleted, wake_at) VALUES (?1, ?2, 1, ?3)
-		ON CONFLICT DO UPDATE SET wake_at = ?3 WHERE wake_at IS NULL OR wake_at > ?3`, account, keys[0], due)
+		ON CONFLICT DO UPDATE SET wake_at = ?3 WHERE wake_at IS NULL OR wake_at > ?3`, p.account, p.keys[0], p.due)
 	if err != nil {
 		return fmt.Errorf("waking a limit: %w", err)
 	}
-	t.wake(account, keys[0], due)
+	t.wake(p.account, p.keys[0], p.due)
 	return nil
 }
 
-// takePlaces stores the keys of a job, of which it waits in the line of one, or of
-// none.
-func (t *tx) takePlaces(account, number int64, due, expires time.Time, keys []string, named, line int) error {
+// takePlaces stores the keys of a job, which waits in the order of the key with an index,
+// or in none.
+func (t *tx) takePlaces(p places, waits int) error {
 	t.store.limited.Store(true)
-	for i, key := range keys {
+	for i, key := range p.keys {
 		err := t.exec(`INSERT INTO limit_items (account, number, key, state, due, named, expires, kept) VALUES (?, ?2, ?, ?, ?, ?, ?, coalesce((SELECT state = 2 FROM jobs WHERE number = ?2), 0)) ON CONFLICT DO NOTHING`,
-			account, number, key, i == line, due, i < named, expires)
+			p.account, p.number, key, i == waits, p.due, i < p.named, p.expires)
 		if err != nil {
-			return fmt.Errorf("entering the line of a limit: %w", err)
+			return fmt.Errorf("entering the order of a limit: %w", err)
 		}
-		expires = time.Time{} // only the first row has it
+		p.expires = time.Time{} // only the first row has it
 	}
 	return nil
 }
@@ -181,7 +188,7 @@ func (t *tx) holdItem(item *store.HeldItem) error {
 	if err := t.moveHeld(item.Number, item.Due, store.HeldDue(own), time.Time{}, time.Time{}); err != nil {
 		return err
 	}
-	return t.enterLine(item.Account, item.Number, own, item.Expires, item.Keys, item.Named)
+	return t.enterLine(places{item.Account, item.Number, own, item.Expires, item.Keys, item.Named})
 }
 
 // moveHeld changes the due time of a job's item.
