@@ -111,6 +111,7 @@ var Least = map[string]identity.Role{
 	"service.Mute":                       identity.RoleEditor,
 	"service.Unmute":                     identity.RoleEditor,
 	"service.Mutes":                      identity.RoleViewer,
+	"service.ScheduleNames":              identity.RoleViewer,
 	"service.SchedulesFailing":           identity.RoleViewer,
 	"service.Search":                     identity.RoleViewer,
 	"service.SearchAll":                  identity.RoleViewer,

@@ -294,6 +294,11 @@ func (s *Store) SchedulesNamed(ctx context.Context, owner job.Owner, name string
 	return few(ctx, s, owner, nothing, func() ([]uuid.UUID, error) { return s.Records.SchedulesNamed(ctx, owner, name, limit) })
 }
 
+// ScheduleNames implements Records.
+func (s *Store) ScheduleNames(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return few(ctx, s, owner, nothing, func() (map[uuid.UUID]*string, error) { return s.Records.ScheduleNames(ctx, owner, ids) })
+}
+
 // SchedulesFailing implements Records.
 func (s *Store) SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error) {
 	return few(ctx, s, owner, nothing, func() ([]job.FailingSchedule, error) { return s.Records.SchedulesFailing(ctx, owner, limit) })

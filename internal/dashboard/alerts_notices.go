@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
-	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/service"
 )
 
@@ -39,34 +39,25 @@ func (s *Server) readNotices(c *call, d *view.Alerts) error {
 	if err != nil {
 		return err
 	}
-	names := map[uuid.UUID]string{}
+	var ids []uuid.UUID
+	for i := range page {
+		if id := page[i].Schedule; id != uuid.Nil && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	names, err := s.Service.ScheduleNames(c.r.Context(), c.owner(), ids)
+	if err != nil {
+		return err
+	}
 	for i := range page {
 		n := &page[i]
 		row := view.AlertNotice{Alert: n.Name, At: n.At, Type: n.Type, Schedule: n.Schedule, Job: n.Job, Failures: n.Failures, To: n.To,
 			Messages: n.Messages, Left: n.Left, Queued: queued[i].Known, Waiting: queued[i].Waiting, Attempts: queued[i].Attempts,
 			Next: queued[i].Next}
-		if row.Title, err = s.noticeTitle(c, n.Schedule, names); err != nil {
-			return err
+		if name, known := names[n.Schedule]; known { // it was not deleted
+			row.Title = view.ScheduleTitle(&job.Schedule{ID: n.Schedule, Name: name})
 		}
 		d.Notices = append(d.Notices, row)
 	}
 	return nil
-}
-
-// noticeTitle returns the title of a schedule, "" for none or one that was deleted, and
-// remembers it in names.
-func (s *Server) noticeTitle(c *call, id uuid.UUID, names map[uuid.UUID]string) (string, error) {
-	if title, known := names[id]; known || id == uuid.Nil {
-		return title, nil
-	}
-	found, err := s.Service.Schedule(c.r.Context(), c.owner(), id)
-	switch {
-	case err == nil:
-		names[id] = view.ScheduleTitle(found)
-	case fault.CodeOf(err) == fault.NotFound:
-		names[id] = ""
-	default:
-		return "", err
-	}
-	return names[id], nil
 }

@@ -120,6 +120,12 @@ func (s *Service) SchedulesFailing(ctx context.Context, owner job.Owner, limit i
 	return s.Store.SchedulesFailing(ctx, owner, limit)
 }
 
+// ScheduleNames returns the names of those of up to 100 of the owner's schedules that
+// exist; nil for one without a name.
+func (s *Service) ScheduleNames(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return s.Store.ScheduleNames(ctx, owner, ids[:min(100, len(ids))])
+}
+
 // SchedulesDue returns up to limit of the owner's enabled schedules with an unfinished
 // run, ordered by its due time. It reads at most look of the owner's schedules and, if
 // there are more, at most look queue items of all owners.

@@ -37,6 +37,9 @@ type Summaries interface {
 	// SchedulesNamed returns the ids of up to limit of the owner's schedules with exactly
 	// this name, the latest first.
 	SchedulesNamed(ctx context.Context, owner job.Owner, name string, limit int) ([]uuid.UUID, error)
+	// ScheduleNames returns the names of those of the given schedules of the owner, of which
+	// there are at most 100, that exist; nil for one without a name.
+	ScheduleNames(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]*string, error)
 	// SchedulesFailing returns up to limit of the owner's enabled schedules whose latest
 	// completed or discarded run was discarded, those that fail longest first.
 	SchedulesFailing(ctx context.Context, owner job.Owner, limit int) ([]job.FailingSchedule, error)

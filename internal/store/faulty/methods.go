@@ -201,6 +201,7 @@ var methods = map[string]bool{
 	"ScheduleHolding":    true,
 	"ScheduleKeyed":      true,
 	"ScheduleList":       true,
+	"ScheduleNames":      true,
 	"SchedulePut":        true,
 	"ScheduleRuns":       true,
 	"SchedulesDue":       true,
@@ -1518,6 +1519,13 @@ func (s *Store) ScheduleKeyed(ctx context.Context, a job.Owner, b *string, c str
 func (s *Store) ScheduleList(ctx context.Context, a job.Owner, b job.ScheduleQuery) ([]*job.Schedule, error) {
 	return get(ctx, s, "ScheduleList", func() ([]*job.Schedule, error) {
 		return s.Store.ScheduleList(ctx, a, b)
+	})
+}
+
+// ScheduleNames implements store.Store.
+func (s *Store) ScheduleNames(ctx context.Context, a job.Owner, b []uuid.UUID) (map[uuid.UUID]*string, error) {
+	return get(ctx, s, "ScheduleNames", func() (map[uuid.UUID]*string, error) {
+		return s.Store.ScheduleNames(ctx, a, b)
 	})
 }
 

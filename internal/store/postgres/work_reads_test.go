@@ -96,6 +96,10 @@ var looking = []operationOf{
 			err := d.SchedulesNamed(d.t.Context(), d.owner, "x", pageBound)
 		return err
 	}},
+	{"names of schedules", pageBound, func(d *dealt) error {
+		_, err := d.ScheduleNames(d.t.Context(), d.owner, d.scheduleIDs(1500, pageBound))
+		return err
+	}},
 	{"failing schedules", pageBound, func(d *dealt) error { _, err := d.SchedulesFailing(d.t.Context(), d.owner, pageBound); return err }},
 	{"schedules by key", pageBound, func(d *dealt) error {
 		_, err := d.ScheduleKeyed(d.t.Context(), d.owner, nil, "s-2", pageBound)

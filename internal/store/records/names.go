@@ -23,3 +23,30 @@ func (r *Records) SchedulesNamed(ctx context.Context, owner job.Owner, name stri
 	})
 	return found, err
 }
+
+// ScheduleNames implements store.Summaries. Each schedule is a lookup of its own, as in
+// JobOrigins.
+func (r *Records) ScheduleNames(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
+	each, queries := make([]*named, len(ids)), make([]Query, len(ids))
+	for i, id := range ids {
+		queries[i] = Query{
+			SQL:  `SELECT name FROM schedules WHERE account = $1 AND id = $2`,
+			Args: []any{owner.Number, id}, Start: func() { each[i] = nil },
+			Row: func(row Row) error {
+				each[i] = &named{}
+				return row.Scan(&each[i].name)
+			},
+		}
+	}
+	err := r.engine.Read(ctx, Pages, queries...)
+	names := make(map[uuid.UUID]*string, len(ids))
+	for i, found := range each {
+		if found != nil {
+			names[ids[i]] = found.name
+		}
+	}
+	return names, err
+}
+
+// named is a schedule that exists.
+type named struct{ name *string }

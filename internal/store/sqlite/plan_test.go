@@ -319,6 +319,10 @@ var hot = []struct {
 		_, _, err := c.s.RunsEnded(c.t.Context(), c.owner, uuid.New(), 10)
 		return err
 	}, uses: []string{"jobs_schedule"}},
+	{name: "names of schedules", run: func(c *scene) error {
+		_, err := c.s.ScheduleNames(c.t.Context(), c.owner, []uuid.UUID{uuid.New()})
+		return err
+	}},
 	{name: "mutes", run: func(c *scene) error {
 		_, err := c.s.MuteList(c.t.Context(), c.owner.Number, nil)
 		return err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,6 +23,7 @@ var summaryTests = group{
 	"FailedHasTheCause":    failuresCause,
 	"SchedulesFailing":     schedulesFailing,
 	"SchedulesNamed":       schedulesNamed,
+	"ScheduleNames":        scheduleNames,
 	"JobOrigins":           jobOrigins,
 	"JobsAhead":            jobsAhead,
 	"SchedulesDue":         schedulesDue,
@@ -258,4 +260,22 @@ func schedulesNamed(w *world) {
 	got, err := w.s.SchedulesNamed(w.ctx, w.other, "a", 10)
 	w.ok("SchedulesNamed", err)
 	w.same("another's schedules", show(got, uuid.UUID.String), show([]uuid.UUID{theirs}, uuid.UUID.String))
+}
+
+func scheduleNames(w *world) {
+	insert := func(owner job.Owner, name *string) uuid.UUID {
+		n := w.recurring(owner, w.ahead())
+		n.Job.Name, n.Schedule.Name = name, name
+		return w.insertOne(n).ScheduleID
+	}
+	one, none, theirs := insert(w.owner, new("one")), insert(w.owner, nil), insert(w.other, new("theirs"))
+	names, err := w.s.ScheduleNames(w.ctx, w.owner, []uuid.UUID{none, theirs, one, uuid.New(), one})
+	w.ok("ScheduleNames", err)
+	w.same("schedules", strconv.Itoa(len(names)), "2")
+	found, known := names[none]
+	w.same("the schedule without a name", strconv.FormatBool(known && found == nil), "true")
+	w.same("the name", show([]*string{names[one]}, func(s *string) string { return *s }), "one")
+	names, err = w.s.ScheduleNames(w.ctx, w.owner, nil)
+	w.ok("ScheduleNames of none", err)
+	w.same("no schedules", strconv.Itoa(len(names)), "0")
 }
