@@ -36,6 +36,7 @@ var limitTests = group{
 	"UseOfAccountsIsApart":  limitsApart,
 	"FloatingIsKept":        limitsFloating,
 	"ResetForgetsStarts":    limitsReset,
+	"WakesAtTheEarliest":    limitsWake,
 }
 
 func (w *world) limit(key string, l limit.Limit) {
@@ -53,6 +54,25 @@ func (w *world) limited(due time.Time, keys ...string) store.NewJob {
 	}
 	n.Job.Args = rawjson.Value(fmt.Sprintf(`{"url":"https://target.example/hook","limits":[%s]}`, list[1:]))
 	return n
+}
+
+// limitsWake: a limit is planned when the first of its jobs is due, in whatever order they
+// are created.
+func limitsWake(w *world) {
+	w.limit("l", limit.Limit{Calls: 1, Per: time.Minute})
+	w.pass("l")
+	if wakes, err := w.s.LimitWakes(w.ctx, w.now.Add(24*time.Hour), 10); err != nil || len(wakes) != 0 {
+		w.Fatalf("without jobs: %+v, %v, want none", wakes, err)
+	}
+	for _, c := range []struct{ due, wake time.Duration }{
+		{2 * time.Hour, 2 * time.Hour}, {time.Hour, time.Hour}, {90 * time.Minute, time.Hour}, {30 * time.Minute, 30 * time.Minute},
+	} {
+		w.insertOne(w.limited(w.now.Add(c.due), "l"))
+		wakes, err := w.s.LimitWakes(w.ctx, w.now.Add(24*time.Hour), 10)
+		if err != nil || len(wakes) != 1 || wakes[0].Account != w.owner.Number || wakes[0].Key != "l" || !wakes[0].At.Equal(w.now.Add(c.wake)) {
+			w.Errorf("with a job due in %s: %+v, %v, want one in %s", c.due, wakes, err, c.wake)
+		}
+	}
 }
 
 // pass plans a line and returns the numbers of the items that are due then.
