@@ -30,6 +30,11 @@ func (s *Server) apply(c *call) error {
 		return c.writeComparison(comparison, err)
 	}
 	applied, err := s.Service.Apply(c.r.Context(), c.owner, d, func(tag string) error { return matchTag(c.r.Header, tag) })
+	if service.IsNameGone(err) {
+		if _, unknown := s.Service.ReadDocument(c.r.Context(), c.owner, body); unknown != nil {
+			return unknown
+		}
+	}
 	if err != nil {
 		return err
 	}

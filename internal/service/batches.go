@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -64,6 +66,8 @@ type Batch struct {
 	minimal  bool
 	then     bool // the last of the items waits for all others
 	limits   quota.Limits
+	// again reads the item at a place again, and returns its fault; nil if it can't be.
+	again func(place int) error
 	// check may end the transaction with an error; nil for none.
 	check func([]store.Inserted) error
 }
@@ -100,14 +104,18 @@ func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []Ba
 		items = append(slices.Clip(items), *then)
 	}
 	b.results = make([]BatchResult, len(items))
+	b.again = func(i int) error {
+		reading := s.reading(ctx, owner)
+		_, err := items[i].read(b.options(reading, i, s.Store.Now()))
+		return reading.result(err)
+	}
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
-	options := reading.createOptions(now, nil)
-	options.NoGroup = "can't be given in a batch; create the jobs of a group with POST /api/jobs"
+	options := b.options(reading, 0, now)
 	read, awaited := 0, 0
 	for i := range items {
 		if b.isThen(i) {
-			options.Then, options.NoAfter = true, "can't be given in then, which waits for the jobs of the batch"
+			options = b.options(reading, i, now)
 		}
 		if read += len(items[i].Body); read >= yieldBytes {
 			read = 0
@@ -143,6 +151,44 @@ func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []Ba
 		}
 	}
 	return b, problems.Err()
+}
+
+// options returns the options for reading the i-th item.
+func (b *Batch) options(r reading, i int, now time.Time) job.ReadOptions {
+	options := r.createOptions(now, nil)
+	options.NoGroup = "can't be given in a batch; create the jobs of a group with POST /api/jobs"
+	if b.isThen(i) {
+		options.Then, options.NoAfter = true, "can't be given in then, which waits for the jobs of the batch"
+	}
+	return options
+}
+
+// gone returns the fault for the item of the k-th request, which names what is not there:
+// what a reading says now, if it does.
+func (b *Batch) gone(k int) error {
+	if b.again != nil {
+		if err := b.again(b.places[k]); err != nil {
+			return err
+		}
+	}
+	return store.ErrNameGone
+}
+
+// allGone returns the fault for a batch of which a job names what is not there.
+func (b *Batch) allGone() error {
+	var problems fault.Problems
+	for k := range b.jobs {
+		if len(b.jobs[k].Names) == 0 || b.again == nil {
+			continue
+		}
+		if err := b.again(b.places[k]); err != nil {
+			problems.AddAt(b.pointer(b.places[k]), err)
+		}
+	}
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	return store.ErrNameGone
 }
 
 // isThen reports whether the i-th item waits for the others.
@@ -222,6 +268,9 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 		}
 	}
 	stored, err := s.batches.Do(ctx, b)
+	if errors.Is(err, store.ErrNameGone) {
+		return nil, b.allGone()
+	}
 	if err != nil {
 		return nil, refusedCreate(err)
 	}
@@ -229,6 +278,9 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 	for k := range stored {
 		result := &b.results[b.places[k]]
 		if result.Err = b.refused(k, &stored[k]); result.Err != nil {
+			if stored[k].Gone {
+				result.Err = b.gone(k)
+			}
 			continue
 		}
 		result.Job, result.Conflict = stored[k].Job, stored[k].Conflict

@@ -42,6 +42,12 @@ func (s *Service) CreateAll(ctx context.Context, owner job.Owner, body []byte, h
 	if err := checkHops(ctx); err != nil {
 		return nil, err
 	}
+	return whileGone(func() (*Created, error) { return s.createAll(ctx, owner, body, headerKey, charge) })
+}
+
+// createAll is CreateAll, or returns store.ErrNameGone.
+func (s *Service) createAll(ctx context.Context, owner job.Owner, body []byte, headerKey *string,
+	charge func(jobs int) error) (*Created, error) {
 	now := s.Store.Now()
 	draft, err := s.read(ctx, owner, body, now, headerKey, job.Read)
 	if err != nil {
@@ -190,6 +196,7 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) reque
 		}
 		n.Job.ScheduleID = n.Schedule.ID
 	}
+	n.Names = store.NamesOf(n.Job.Args, &n.Job.Hidden)
 	lifecycle.HoldKey(n.Job, &draft.Spec, draft.KeyInHeader)
 	lifecycle.Debounce(n.Job, &draft.Spec)
 	return request{NewJob: n, refuses: draft.Spec.OnConflict == job.OnConflictRefuse, replaces: draft.Spec.Replaces()}
@@ -198,6 +205,9 @@ func newJob(owner job.Owner, draft *job.Draft, now time.Time, from origin) reque
 // refused returns the Conflict fault for a request that was not stored because its
 // key is held; nil if it was stored, or if the holder is returned.
 func (r *request) refused(inserted *store.Inserted) error {
+	if inserted.Gone {
+		return store.ErrNameGone
+	}
 	if inserted.Repeated {
 		return repeated(inserted, r.Request)
 	}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -140,6 +141,7 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 		}
 		j, applied, err := s.editJob(ctx, owner, id, e, try >= editTries)
 		switch {
+		case errors.Is(err, store.ErrNameGone) && try <= editTries: // the next reading reports it
 		case err != nil:
 			return nil, err
 		case applied:
@@ -169,7 +171,10 @@ func (s *Service) editJob(ctx context.Context, owner job.Owner, id job.Ref, e *e
 			}
 			e.err = tooLate(snapshot.Job, why)
 		}
-		stored = changes != nil
+		if stored = changes != nil; stored {
+			before := snapshot.Job
+			changes.Names = store.NamesAdded(store.NamesOf(before.Args, &before.Hidden), store.NamesOf(changes.Job.Args, &changes.Job.Hidden))
+		}
 		return changes
 	})
 	c.end(err == nil && stored)
@@ -249,6 +254,7 @@ func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match
 		}
 		found, applied, err := s.editSchedule(ctx, owner, id, e, try >= editTries)
 		switch {
+		case errors.Is(err, store.ErrNameGone) && try <= editTries: // the next reading reports it
 		case err != nil:
 			return nil, err
 		case applied:
@@ -271,6 +277,7 @@ func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUI
 		}
 		changes := lifecycle.EditSchedule(e.edit, by, c.hasStarted)(snapshot)
 		stored = changes != nil && changes.Job != nil
+		addNames(snapshot, changes)
 		return changes
 	})
 	c.end(err == nil && stored)

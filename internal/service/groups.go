@@ -111,11 +111,24 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string,
 	}
 	found, err := s.Group(ctx, owner, name)
 	if err == nil {
-		err = match.holds("group", found.Revision()) // reported before schedules that name it
+		err = match.holds("group", found.Revision())
 	}
 	if err != nil {
 		return err
 	}
+	err = s.Store.GroupDelete(ctx, owner.Number, name, match.revised("group"))
+	if errors.Is(err, store.ErrGroupNamed) {
+		return s.groupNamed(ctx, owner, name)
+	}
+	if err != nil {
+		return err
+	}
+	s.Audit.Edited(ctx, owner, audit.GroupDeleted, name)
+	return nil
+}
+
+// groupNamed returns the Conflict fault that says which schedules name a group.
+func (s *Service) groupNamed(ctx context.Context, owner job.Owner, name string) error {
 	named, err := s.SchedulesNaming(ctx, owner, name, namingGroup)
 	if err != nil {
 		return err
@@ -130,11 +143,7 @@ func (s *Service) DeleteGroup(ctx context.Context, owner job.Owner, name string,
 		}
 		return fault.New(fault.Conflict, count+" this group; edit or delete them first")
 	}
-	if err := s.Store.GroupDelete(ctx, owner.Number, name, match.revised("group")); err != nil {
-		return err
-	}
-	s.Audit.Edited(ctx, owner, audit.GroupDeleted, name)
-	return nil
+	return store.ErrGroupNamed // none any more
 }
 
 // Created is the result of a create request: a job, or one for each target of a group.

@@ -59,6 +59,11 @@ func (s *Service) PutSchedule(ctx context.Context, owner job.Owner, key string, 
 			return nil, err
 		}
 	}
+	return whileGone(func() (*PutResult, error) { return s.putSchedule(ctx, owner, key, body, match) })
+}
+
+// putSchedule is PutSchedule for a key that is right, or returns store.ErrNameGone.
+func (s *Service) putSchedule(ctx context.Context, owner job.Owner, key string, body rawjson.Value, match Match) (*PutResult, error) {
 	r := s.reading(ctx, owner)
 	draft, err := job.ReadSchedule(body, r.replaceOptions(s.Store.Now(), &key))
 	if err := r.result(err); err != nil {
@@ -257,6 +262,7 @@ func (p *putting) one(i int, h *store.KeyHolder) (*store.Changes, error) {
 		return nil, nil
 	}
 	changes := lifecycle.EditSchedule(edit, p.from.by, p.coordination.hasStarted)(&h.Snapshot)
+	addNames(&h.Snapshot, changes)
 	if changes != nil {
 		p.results[i].Schedule = changes.Schedule
 	}

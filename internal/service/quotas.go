@@ -26,6 +26,7 @@ func (s *Service) insert(ctx context.Context, n store.NewJob) (store.Inserted, e
 	inserted, err := creates.Do(ctx, n)
 	switch {
 	case err != nil:
+	case inserted.Gone:
 	case inserted.Over != store.QuotaNone:
 		s.Metrics.Refused(string(inserted.Over))
 		err = limits.Exceeded(inserted.Over)

@@ -93,6 +93,9 @@ func (s *Service) applyRuns(ctx context.Context, jobs *Batch, w *store.RunWrite)
 	w.Jobs = jobs.jobs
 	w.Accept = func(stored []store.Inserted) error {
 		for _, one := range stored {
+			if one.Gone {
+				return store.ErrNameGone
+			}
 			if one.Over != store.QuotaNone {
 				return jobs.limits.Exceeded(one.Over)
 			}

@@ -272,12 +272,9 @@ func (s *Service) Enable(ctx context.Context, owner job.Owner, id uuid.UUID, mat
 	if err := access.Allow(ctx, "service.Enable"); err != nil {
 		return nil, err
 	}
-	if err := s.namesOf(ctx, owner, id); err != nil {
-		return nil, err
-	}
 	var refused error
 	edited := false
-	enabled, err := s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {
+	enabled, err := s.startSchedule(ctx, owner, id, func(snapshot *store.Snapshot) (c *store.Changes) {
 		if refused = match.holds("schedule", snapshot.Schedule.Revision); refused == nil {
 			c, refused = lifecycle.Enable(snapshot)
 		}
@@ -309,6 +306,21 @@ func (s *Service) changeSchedule(ctx context.Context, owner job.Owner, id uuid.U
 		s.Listener.Wake(owner.Number)
 	}
 	return changed, err
+}
+
+// startSchedule is changeSchedule for a change that may create a run. It returns the fault
+// of namesOf.
+func (s *Service) startSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, decide store.Decide) (*job.Schedule, error) {
+	return whileGone(func() (*job.Schedule, error) {
+		if err := s.namesOf(ctx, owner, id); err != nil {
+			return nil, err
+		}
+		return s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
+			changes := decide(snapshot)
+			startNames(snapshot, changes)
+			return changes
+		})
+	})
 }
 
 // coordination synchronises the engine with a change of a job: it revokes the

@@ -46,6 +46,16 @@ func (s *Service) Rerun(ctx context.Context, owner job.Owner, id job.Ref, body r
 	if err := checkHops(ctx); err != nil {
 		return nil, false, err
 	}
+	again, err = whileGone(func() (*job.Job, error) {
+		again, conflict, err = s.rerun(ctx, owner, id, body, headerKey)
+		return again, err
+	})
+	return again, conflict, err
+}
+
+// rerun is Rerun, or returns store.ErrNameGone.
+func (s *Service) rerun(ctx context.Context, owner job.Owner, id job.Ref, body rawjson.Value,
+	headerKey *string) (again *job.Job, conflict bool, err error) {
 	j, err := s.Store.JobGet(ctx, owner, id)
 	if err != nil {
 		return nil, false, err
@@ -70,11 +80,8 @@ func (s *Service) RunSchedule(ctx context.Context, owner job.Owner, id uuid.UUID
 	if err := access.Allow(ctx, "service.RunSchedule"); err != nil {
 		return nil, false, err
 	}
-	if err := s.namesOf(ctx, owner, id); err != nil {
-		return nil, false, err
-	}
 	underWay := int64(0)
-	_, err = s.changeSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
+	_, err = s.startSchedule(ctx, owner, id, func(snapshot *store.Snapshot) *store.Changes {
 		j, created, underWay = snapshot.Job, false, 0
 		if lifecycle.UnderWay(snapshot) {
 			underWay = snapshot.Job.Number

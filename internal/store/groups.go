@@ -14,6 +14,9 @@ func TooManyGroups() error {
 		RetryAfter: time.Minute}
 }
 
+// ErrGroupNamed is returned for the deletion of a group that schedules name.
+var ErrGroupNamed error = fault.New(fault.Conflict, "schedules name this group; edit or delete them first")
+
 // Groups stores groups of targets.
 type Groups interface {
 	// GroupPut stores a group or replaces the one with its name, whose InsertedAt it
@@ -30,7 +33,8 @@ type Groups interface {
 	// bytes of their names.
 	GroupList(ctx context.Context, account int64, after string, limit int) ([]*job.Group, error)
 	// GroupDelete deletes one of an account's groups. It returns a NotFound fault if there
-	// is none, and what holds returns for its revision; a nil holds is no condition.
+	// is none, what holds returns for its revision, and ErrGroupNamed if schedules name it;
+	// a nil holds is no condition.
 	GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error
 	// KeyRelease makes a job hold its key until two times only, if it holds it for longer:
 	// against keys in bodies, and in the header Idempotency-Key.

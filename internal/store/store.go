@@ -269,6 +269,9 @@ type NewJob struct {
 	Request *NewRequest
 	// Await is what the job waits for; nil for nothing.
 	Await *Await
+	// Names are the groups, limits and secrets that the job and its schedule name and that
+	// must be there: else the job is not stored. Their deletion waits for the transaction.
+	Names []Name
 	// Caps are the account's limits. The transaction checks them, so they apply
 	// across all nodes. They must be the same for all new jobs of an account in one
 	// call.
@@ -301,6 +304,8 @@ type Inserted struct {
 	Digest   []byte
 	// Over is the limit that the job would exceed: Job is nil, nothing was stored.
 	Over Quota
+	// Gone: one of Names is not there, see ErrNameGone: Job is nil, nothing was stored.
+	Gone bool
 }
 
 // Snapshot is the input of a decision: the records as the transaction sees them.
@@ -363,6 +368,10 @@ type Changes struct {
 	// description, ScheduledAt, Args and Revision of Job, and the name, description,
 	// FirstDue, Args and Revision of Schedule.
 	UpdateDefinition bool
+	// Names are as in NewJob, for what the changes add. If one is not there, nothing is
+	// stored, and the call returns ErrNameGone. An operation skips the job instead.
+	// QueueFinish does not look at them.
+	Names []Name
 	// Lane is the new lane of the queue item of Job; nil if it stays.
 	Lane *uint32
 	// Revisions are added to the history of their records, of which the latest

@@ -93,6 +93,9 @@ func (c *change) execute(t *tx, decide store.Decide, after query) error {
 	if changes == nil {
 		return t.commit(after)
 	}
+	if err := t.goneFrom(c.owner.Number, changes); err != nil {
+		return err
+	}
 	w := &writes{}
 	c.collect(t, w, changes)
 	return t.commit(append(w.queries(t), after)...)

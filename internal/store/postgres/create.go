@@ -94,6 +94,7 @@ type creation struct {
 	holders    map[heldKey]*job.Job   // in this attempt
 	resolved   map[int]store.Inserted // in this attempt
 	over       map[int]store.Quota    // in this attempt
+	gone       map[int]bool           // in this attempt: they name what is not there
 	*admission                        // of this attempt
 }
 
@@ -134,6 +135,9 @@ func (c *creation) store(t *tx) error {
 		finish = t.run
 	}
 	open, err := c.admit(t)
+	if err == nil {
+		open, err = c.known(t, open)
+	}
 	if err != nil {
 		return err
 	}
@@ -179,7 +183,9 @@ func (c *creation) store(t *tx) error {
 // all returns the results of all jobs.
 func (c *creation) all() []store.Inserted {
 	for i, first := range c.repeats {
-		if r, resolved := c.resolved[i]; resolved {
+		if c.gone[i] {
+			c.results[i] = store.Inserted{Gone: true}
+		} else if r, resolved := c.resolved[i]; resolved {
 			c.results[i] = r
 		} else {
 			c.results[i] = conflict(c.results[first])
@@ -260,6 +266,10 @@ func (c *creation) settle() {
 			c.results[i] = store.Inserted{Job: j}
 			continue
 		}
+		if c.gone[i] {
+			c.results[i] = store.Inserted{Gone: true}
+			continue
+		}
 		if over := c.over[i]; over != store.QuotaNone {
 			c.results[i] = store.Inserted{Over: over}
 			continue
@@ -281,7 +291,7 @@ func (c *creation) settle() {
 
 // conflict returns the result for a job whose key an earlier job of the call has.
 func conflict(first store.Inserted) store.Inserted {
-	if first.Over != store.QuotaNone {
+	if first.Over != store.QuotaNone || first.Gone {
 		return first
 	}
 	shown := *first.Job

@@ -155,7 +155,11 @@ func (a *application) decide(t *tx) error {
 		decisions = append(decisions, d)
 	}
 	if len(created.jobs) > 0 {
-		if _, err := created.admit(t); err != nil {
+		open, err := created.admit(t)
+		if err == nil {
+			_, err = created.known(t, open)
+		}
+		if err != nil {
 			return err
 		}
 		a.rooms = created.save()
@@ -164,6 +168,8 @@ func (a *application) decide(t *tx) error {
 		a.operation.Position = d.number
 		if d.reason == "" && created.over[d.created] != store.QuotaNone {
 			d.reason = job.SkipOverLimit
+		} else if d.reason == "" && created.gone[d.created] {
+			d.reason = job.SkipInvalid
 		}
 		if d.reason != "" {
 			a.operation.Skip(d.reason)

@@ -43,6 +43,9 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 		if err != nil {
 			return err
 		}
+		if err := t.goneFrom(owner.Number, changes...); err != nil {
+			return err
+		}
 		over, err = p.store(t, all, changes)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -314,6 +315,18 @@ var changing = []operationOf{
 			n *store.NewJob) {
 			n.Caps = store.Caps{Pending: 1_000_000, Schedules: 1_000_000}
 		}))
+	}},
+	{"create jobs with names", 3 * callBound, func(d *dealt) error {
+		return d.insert(d.newJobs(callBound, func(i int, n *store.NewJob) {
+			n.Names = []store.Name{{Kind: store.NamesGroup, Name: "none"}, {Kind: store.NamesLimit, Name: keysOf("l-", i, 1)[0]},
+				{Kind: store.NamesSecret, Name: keysOf("secret-", i, 1)[0]}}
+		}))
+	}},
+	{"delete a group", 1, func(d *dealt) error {
+		if err := d.GroupDelete(d.t.Context(), d.owner.Number, "none", nil); fault.CodeOf(err) != fault.NotFound {
+			return err
+		}
+		return nil
 	}},
 	{"create jobs with keys", callBound, func(d *dealt) error {
 		keys := keysOf("new-", 0, callBound)

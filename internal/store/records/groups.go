@@ -90,7 +90,13 @@ func (r *Records) GroupList(ctx context.Context, account int64, after string, li
 func (r *Records) GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error {
 	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var old []*job.Group
-		if err := t.Run(lockAccount(account), groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, account, name)); err != nil {
+		named := 0
+		err := t.Run(lockNames(account), lockAccount(account),
+			groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, account, name), Query{
+				SQL:  `SELECT count(*) FROM (SELECT 1 FROM schedule_tags WHERE account = $1 AND tag = $2 LIMIT 1) n`,
+				Args: []any{account, job.GroupTag(name)}, Row: into(&named),
+			})
+		if err != nil {
 			return nil, err
 		}
 		if len(old) == 0 {
@@ -98,6 +104,9 @@ func (r *Records) GroupDelete(ctx context.Context, account int64, name string, h
 		}
 		if err := groupHolds(old, holds); err != nil {
 			return nil, err
+		}
+		if named > 0 {
+			return nil, store.ErrGroupNamed
 		}
 		return []Query{{SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
 	})

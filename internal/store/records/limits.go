@@ -186,7 +186,7 @@ func (r *Records) LimitDelete(ctx context.Context, owner job.Owner, key string) 
 	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		var old []*LimitRow
 		named = 0
-		err := t.Run(defined(&old, owner.Number, key, ` FOR UPDATE`), Query{
+		err := t.Run(lockNames(owner.Number), defined(&old, owner.Number, key, ` FOR UPDATE`), Query{
 			SQL:  `SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND named LIMIT $3) n`,
 			Args: []any{owner.Number, key, store.MaxLimitCount}, Row: into(&named),
 		})

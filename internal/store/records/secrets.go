@@ -66,7 +66,7 @@ func (r *Records) SecretList(ctx context.Context, account int64) ([]*identity.He
 // SecretDelete implements store.HeaderSecrets.
 func (r *Records) SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error) {
 	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
-		err := t.Run(lockAccount(account), Query{
+		err := t.Run(lockNames(account), lockAccount(account), Query{
 			SQL:  `SELECT count(*) FROM (SELECT 1 FROM secret_uses WHERE account = $1 AND name = $2 LIMIT $3) u`,
 			Args: []any{account, name, limit}, Row: into(&uses),
 		}, Query{

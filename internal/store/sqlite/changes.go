@@ -9,9 +9,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// decide calls a decision and applies its changes.
-func (t *tx) decide(m *store.Snapshot, decide store.Decide) error {
-	return t.applyTo(m, decide(m))
+// decide calls a decision about an account's record and applies its changes.
+func (t *tx) decide(account int64, m *store.Snapshot, decide store.Decide) error {
+	c := decide(m)
+	if err := t.goneFrom(account, c); err != nil {
+		return err
+	}
+	return t.applyTo(m, c)
 }
 
 // applyTo applies changes that were decided for a Snapshot; nil changes nothing.

@@ -75,6 +75,9 @@ func (t *tx) insertAll(jobs []store.NewJob, args []storedArgs, results []store.I
 // create stores a new job, unless its key is taken or it exceeds a limit. If the
 // job replaces another, that is added to changed.
 func (t *tx) create(n store.NewJob, args *storedArgs, changed *replacements) (store.Inserted, error) {
+	if gone, err := t.gone(n.Job.Owner.Number, n.Names); err != nil || gone {
+		return store.Inserted{Gone: gone}, err
+	}
 	if n.Job.Key != nil {
 		held, err := changed.holders(n.Job), error(nil)
 		if held == nil {

@@ -69,6 +69,9 @@ func (s *Store) SchedulePut(ctx context.Context, owner job.Owner, keys store.Put
 		if err != nil {
 			return err
 		}
+		if err := t.goneFrom(owner.Number, changes...); err != nil {
+			return err
+		}
 		if over, err = t.overAll(changes); err != nil || over != store.QuotaNone {
 			return err
 		}

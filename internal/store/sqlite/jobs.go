@@ -234,7 +234,7 @@ func (s *Store) jobChange(ctx context.Context, owner job.Owner, id job.Ref, toke
 				return err
 			}
 		}
-		if err := t.decide(m, decide); err != nil {
+		if err := t.decide(owner.Number, m, decide); err != nil {
 			return err
 		}
 		result, err = t.jobWhere(`j.number = ?`, number)

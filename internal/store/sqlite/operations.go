@@ -85,8 +85,12 @@ func (t *tx) mayCreate(n store.NewJob) (reason job.Skip, err error) {
 		}
 	}
 	over, err := t.over(n)
-	if over != store.QuotaNone {
-		reason = job.SkipOverLimit
+	if err != nil || over != store.QuotaNone {
+		return job.SkipOverLimit, err
+	}
+	gone, err := t.gone(n.Job.Owner.Number, n.Names)
+	if gone {
+		reason = job.SkipInvalid
 	}
 	return reason, err
 }

@@ -92,7 +92,7 @@ func (s *Store) ScheduleChange(ctx context.Context, owner job.Owner, id uuid.UUI
 		if err != nil {
 			return err
 		}
-		if err := t.decide(m, decide); err != nil {
+		if err := t.decide(owner.Number, m, decide); err != nil {
 			return err
 		}
 		result, err = t.schedule(id)

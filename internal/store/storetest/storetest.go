@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T, clock func() time.Time) store.Sto
 		"SigningKeys": signingKeyTests, "Alerts": alertTests, "Recipients": recipientTests,
 		"Refusals": refusalTests, "Conflicts": conflictTests, "Limits": limitTests, "OrderedLimits": orderedLimitTests,
 		"Groups": groupTests, "Mutes": muteTests, "Months": monthTests, "Waits": waitTests, "WorkflowRuns": workflowTests, "Uses": useTests,
+		"Names":       nameTests,
 		"Completions": completionTests, "Requests": requestTests, "Operations": operationTests, "Packed": packedTests,
 	}
 	for _, name := range concurrent {
