@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
@@ -37,6 +39,18 @@ type Notice struct {
 	ID       uuid.UUID `json:"id,omitzero"`
 	// Left is how many e-mails the limit of the account has left out.
 	Left int `json:"left,omitempty"`
+	// Results are those of the receivers that have answered or were given up: at most one
+	// of each message.
+	Results []Result `json:"results,omitempty"`
+}
+
+// Result is what became of the message to one receiver.
+type Result struct {
+	Place  int      `json:"p"`           // as in MessageID
+	Status int      `json:"s,omitempty"` // of the last response; 0 for none
+	Error  job.Kind `json:"e,omitempty"` // why there was none
+	// GivenUp is after how many attempts the message was given up; 0 if it was accepted.
+	GivenUp int `json:"n,omitempty"`
 }
 
 // ReadNotices returns the notices in the Data of an alert, the latest first: at most
@@ -54,6 +68,38 @@ func ReadNotices(data rawjson.Value, definition *Definition, since time.Time) []
 // from 0.
 func MessageID(id uuid.UUID, place int) string {
 	return "msg_" + uuid.NewSHA1(id, []byte{byte(place)}).String()
+}
+
+// answered keeps what became of a message, with the notice that it belongs to. Notices
+// that are no longer kept are passed over.
+func (t *tracker) answered(e *store.AlertOutcome) {
+	var a store.AlertAnswer
+	decode(e.Detail, &a)
+	for _, w := range t.alerts {
+		for i := range w.data.Notices {
+			n := &w.data.Notices[i]
+			if n.Job != e.Job || n.ID == uuid.Nil {
+				continue
+			}
+			for place := range min(n.Messages, MaxReceivers) {
+				if MessageID(n.ID, place) == a.ID {
+					n.keep(place, &a)
+					w.changed = true
+					return
+				}
+			}
+		}
+	}
+}
+
+// keep sets the result of a message.
+func (n *Notice) keep(place int, a *store.AlertAnswer) {
+	n.Results = slices.DeleteFunc(n.Results, func(r Result) bool { return r.Place == place })
+	r := Result{Place: place, Status: a.Status, Error: a.Error}
+	if a.GivenUp {
+		r.GivenUp = max(1, a.Attempts)
+	}
+	n.Results = append(n.Results, r)
 }
 
 // note adds a message to the notices of an alert.

@@ -2,6 +2,7 @@ package alert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/store"
 )
 
 func TestNotices_KeepTheLatestWithoutCredentials(t *testing.T) {
@@ -61,6 +63,30 @@ func TestNotices_StandForTheMessagesInTheQueue(t *testing.T) {
 	}
 }
 
+func TestNotices_KeepWhatReceiversAnswered(t *testing.T) {
+	k := newKept(t, `{"on":["failed"],"to":[{"webhook":"https://a.example.com/"},{"email":"ann@example.com"},{"slack":"https://b.example.com/"}]}`)
+	k.track(nil, k.events(someSchedule, "", "F")...)
+	sent := k.notices(0)[0].ID
+	answer := func(place int, a store.AlertAnswer) store.AlertOutcome {
+		a.ID = MessageID(sent, place)
+		return store.AlertOutcome{Job: k.number, Kind: store.AlertAnswered, At: k.now, Detail: encode(&a)}
+	}
+	strange := answer(0, store.AlertAnswer{Status: 500})
+	strange.Job++
+	if more := k.track(nil, answer(1, store.AlertAnswer{Status: 250, Attempts: 2}), strange); more != "" {
+		t.Errorf("an answer sent %q", more)
+	}
+	k.track(nil, answer(0, store.AlertAnswer{Status: 410, GivenUp: true, Attempts: 1}),
+		answer(2, store.AlertAnswer{Error: job.KindTimeout, GivenUp: true, Attempts: 9}), answer(1, store.AlertAnswer{Status: 250, Attempts: 2}))
+	want := []Result{{Place: 0, Status: 410, GivenUp: 1}, {Place: 2, Error: job.KindTimeout, GivenUp: 9}, {Place: 1, Status: 250}}
+	if got := k.notices(0)[0].Results; !slices.Equal(got, want) {
+		t.Errorf("the results are %+v, want %+v", got, want)
+	}
+	if len(k.states) != 1 {
+		t.Errorf("answers changed the states: %v", k.states)
+	}
+}
+
 // TestNotices_AreBounded: what is kept stays within its bytes, with as long and as many
 // receivers as possible.
 func TestNotices_AreBounded(t *testing.T) {
@@ -90,6 +116,11 @@ func TestNotices_AreBounded(t *testing.T) {
 		definition.To = append(definition.To, r)
 		for n := range worst.Notices {
 			worst.Notices[n].add(&r)
+		}
+	}
+	for n := range worst.Notices {
+		for place := range MaxReceivers {
+			worst.Notices[n].keep(place, &store.AlertAnswer{Error: job.KindInterrupted, GivenUp: true, Attempts: 99})
 		}
 	}
 	worst.pruneNotices(&definition, time.Time{})

@@ -90,6 +90,10 @@ func Track(m *store.AlertSnapshot, in Input) *store.AlertChanges {
 // event tells the outcome at a place among the events to every alert that matches.
 func (t *tracker) event(place int) {
 	e := &t.m.Events[place]
+	if e.Kind == store.AlertAnswered {
+		t.answered(e)
+		return
+	}
 	tags := strings.Fields(e.Tags)
 	var detail notify.Detail
 	decode(e.Detail, &detail)

@@ -54,6 +54,9 @@ func (s *Server) readNotices(c *call, d *view.Alerts) error {
 		row := view.AlertNotice{Alert: n.Name, At: n.At, Type: n.Type, Schedule: n.Schedule, Job: n.Job, Failures: n.Failures, To: n.To,
 			Messages: n.Messages, Left: n.Left, Queued: queued[i].Known, Waiting: queued[i].Waiting, Attempts: queued[i].Attempts,
 			Next: queued[i].Next}
+		for _, r := range n.Results {
+			row.Results = append(row.Results, view.AlertAnswer{Place: r.Place, Status: r.Status, Error: string(r.Error), GivenUp: r.GivenUp})
+		}
 		if name, known := names[n.Schedule]; known { // it was not deleted
 			row.Title = view.ScheduleTitle(&job.Schedule{ID: n.Schedule, Name: name})
 		}

@@ -64,7 +64,7 @@ func TestAlerts_ListWhatTheyHaveSent(t *testing.T) {
 }
 
 // TestAlerts_SayWhatTheQueueHas follows the messages of an alert to three receivers: they
-// wait, then one waits for its third attempt, then none does.
+// wait, then one waits for its third attempt, then none does, then all have an outcome.
 func TestAlerts_SayWhatTheQueueHas(t *testing.T) {
 	w := newSite(t, false)
 	b := w.citizen()
@@ -97,14 +97,14 @@ func TestAlerts_SayWhatTheQueueHas(t *testing.T) {
 			}
 		}
 	}
-	shows("attempt 1 ", " of 3 waiting", "no longer waiting<")
+	shows("attempt 1 ", " of 3 still trying", "no longer waiting<")
 	withdraw := func(messages ...store.AlertMessage) {
 		track(func(m *store.AlertSnapshot) *store.AlertChanges {
 			return &store.AlertChanges{Data: m.Data, Withdrawn: messages}
 		})
 	}
 	withdraw(store.AlertMessage{Job: run.Number, ID: sent[0].MessageID}, store.AlertMessage{Job: run.Number, ID: sent[2].MessageID})
-	shows("1 of 3 waiting")
+	shows("1 of 3 still trying")
 	keys, err := w.s.QueuePeek(w.Context(), store.QueueKey{}, w.clock().Add(time.Hour), 10)
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +129,17 @@ func TestAlerts_SayWhatTheQueueHas(t *testing.T) {
 	shows("attempt 3 ", "no longer waiting<")
 	withdraw(store.AlertMessage{Job: run.Number, ID: sent[1].MessageID})
 	shows("no longer waiting<", "attempt ")
+
+	track(func(m *store.AlertSnapshot) *store.AlertChanges {
+		for i, answer := range []string{`"status":204,"attempts":1`, `"status":410,"given_up":true,"attempts":1`,
+			`"error":"timeout","given_up":true,"attempts":9`} {
+			m.Events = append(m.Events, store.AlertOutcome{Owner: owner, Job: run.Number, Kind: store.AlertAnswered, At: m.Now,
+				Detail: rawjson.Value(`{"id":"` + sent[i].MessageID + `",` + answer + `}`)})
+		}
+		return alert.Track(m, alert.Input{})
+	})
+	b.wantAll(b.get("/alerts"), "1 of 3 accepted", ">204<", "given up", "example.net: HTTP 410 after 1 attempt<",
+		"example.org: timeout after 9 attempts<")
 }
 
 // TestAlerts_ForgetWhatTheRetentionForgets: neither old messages nor receivers that an

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"encoding/json"
 	"strconv"
 	"time"
 
@@ -28,6 +29,9 @@ func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, e
 			end.Log = &log
 		}
 	}
+	if end.Again.IsZero() {
+		end.Outcome = answered(item.Delivery, number, &o, ended)
+	}
 	f := store.Finish{QueueKey: item.QueueKey, Node: node, Attempt: number, Delivery: end}
 	if end.Log != nil {
 		f.Size = len(end.Log.Payload)
@@ -40,10 +44,31 @@ func EndDelivery(item *store.QueueItem, number int, node int64, o job.Outcome, e
 // given up without one.
 func UnstoredDelivery(item *store.QueueItem, number int, node int64, ended time.Time) []store.Finish {
 	bare := store.Finish{QueueKey: item.QueueKey, Node: node, Attempt: number, Delivery: &store.DeliveryEnd{Attempt: number}}
-	log := givenUpLog(item.Delivery, number, unstoredOutcome(), ended)
+	outcome := unstoredOutcome()
+	log := givenUpLog(item.Delivery, number, outcome, ended)
 	withLog := bare
-	withLog.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log}
+	withLog.Delivery = &store.DeliveryEnd{Attempt: number, Log: &log, Outcome: answered(item.Delivery, number, outcome, ended)}
 	return []store.Finish{withLog, bare}
+}
+
+// answered returns what the tracker of alerts learns of a message that was accepted or
+// given up; nil for deliveries that are not of alerts.
+func answered(d *job.Delivery, tries int, o *job.Outcome, at time.Time) *store.AlertOutcome {
+	if d.Channel == job.Callback || d.Channel == job.Webhook {
+		return nil
+	}
+	a := store.AlertAnswer{ID: d.MessageID, GivenUp: !Delivered(o), Attempts: tries}
+	if o.Response != nil {
+		a.Status = o.Response.Status
+	}
+	if o.Failure != nil {
+		a.Error = o.Failure.Kind
+	}
+	detail, err := json.Marshal(&a)
+	if err != nil { // can't be: it has strings and numbers
+		return nil
+	}
+	return &store.AlertOutcome{Owner: d.Owner, Job: d.Job, Kind: store.AlertAnswered, At: at, Detail: detail}
 }
 
 func givenUpLog(d *job.Delivery, tries int, o *job.Outcome, at time.Time) job.Log {

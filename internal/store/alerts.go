@@ -67,9 +67,10 @@ const (
 	AlertFailed    AlertOutcomeKind = 2 // a job is discarded
 	AlertSkipped   AlertOutcomeKind = 3 // a schedule has passed over points of its grid
 	AlertEnded     AlertOutcomeKind = 4 // a schedule has ended with the job
+	AlertAnswered  AlertOutcomeKind = 5 // a message of an alert was accepted or given up
 )
 
-// AlertOutcome is what happened to a job of an account with alerts. It is stored
+// AlertOutcome is what happened to a job of an account with alerts, or to a message about it. It is stored
 // in the transaction that causes it and deleted in the one that tracks it.
 type AlertOutcome struct {
 	Owner    job.Owner
@@ -78,7 +79,16 @@ type AlertOutcome struct {
 	Kind     AlertOutcomeKind
 	At       time.Time
 	Tags     string        // of the job, separated by spaces
-	Detail   rawjson.Value // what messages show
+	Detail   rawjson.Value // what messages show; of AlertAnswered, an AlertAnswer
+}
+
+// AlertAnswer is the Detail of AlertAnswered.
+type AlertAnswer struct {
+	ID       string   `json:"id"`               // the MessageID
+	Status   int      `json:"status,omitempty"` // of the last response; 0 for none
+	Error    job.Kind `json:"error,omitempty"`  // why there was none
+	GivenUp  bool     `json:"given_up,omitempty"`
+	Attempts int      `json:"attempts"`
 }
 
 // AlertStateKind is what an AlertState is about.

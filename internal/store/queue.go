@@ -134,6 +134,9 @@ type DeliveryEnd struct {
 	Again   time.Time // when to retry; zero if delivered or given up, which deletes the delivery
 	Attempt int       // attempts so far; interrupted ones don't count
 	Log     *job.Log  // set if it was given up
+	// Outcome is what became of an alert's message, for the tracker of alerts; nil for
+	// other deliveries and while it is retried.
+	Outcome *AlertOutcome
 }
 
 // ReleasesNext reports whether the next event of the job may be attempted after

@@ -17,8 +17,8 @@ type Recorded interface {
 	CompletionChange(ctx context.Context, c *job.Completion, decide store.Decide) (*job.Job, error)
 }
 
-// Recorder stores the outcomes of jobs for the tracker, in the transaction that
-// ends them. Every way in which a job ends goes through its methods.
+// Recorder stores the outcomes of jobs and of messages about them for the tracker, in the
+// transaction that ends them. Every way in which a job ends goes through its methods.
 type Recorder struct {
 	Watcher *Watcher
 	Store   Recorded
@@ -28,14 +28,26 @@ type Recorder struct {
 func (r *Recorder) QueueFinish(ctx context.Context, items []store.Finish) ([]bool, error) {
 	var watched map[int64]bool
 	for i := range items {
-		if f := &items[i]; f.Decide != nil && r.Watcher.Watches(f.Account) {
-			if watched == nil {
-				watched = map[int64]bool{}
-				items = slices.Clone(items) // the caller may try again with its own
-				f = &items[i]
-			}
-			watched[f.Account] = true
+		f := &items[i]
+		message, watches := f.Delivery != nil && f.Delivery.Outcome != nil, r.Watcher.Watches(f.Account)
+		if !message && (f.Decide == nil || !watches) {
+			continue
+		}
+		if watched == nil {
+			watched = map[int64]bool{}
+			items = slices.Clone(items) // the caller may try again with its own
+			f = &items[i]
+		}
+		switch {
+		case !watches: // the alert was deleted
+			end := *f.Delivery
+			end.Outcome = nil
+			f.Delivery = &end
+		case f.Decide != nil:
 			f.Decide = record(f.Decide)
+		}
+		if watches {
+			watched[f.Account] = true
 		}
 	}
 	held, err := r.Store.QueueFinish(ctx, items)

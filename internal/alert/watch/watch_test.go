@@ -91,6 +91,12 @@ func (m *memory) AlertStatePrune(context.Context, int) (int, error) { return 0, 
 
 func (m *memory) QueueFinish(_ context.Context, items []store.Finish) ([]bool, error) {
 	for i := range items {
+		if end := items[i].Delivery; end != nil {
+			if end.Outcome != nil {
+				m.events = append(m.events, *end.Outcome)
+			}
+			continue
+		}
 		m.events = append(m.events, items[i].Decide(&store.Snapshot{}).Outcomes...)
 	}
 	m.finished = items
@@ -155,6 +161,25 @@ func TestRecorder_RecordsOutcomesOfAccountsWithAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	finish(2)
+}
+
+func TestRecorder_RecordsAnswersToMessagesOfAlerts(t *testing.T) {
+	m, w := newWatcher(`{"on":["failed"],` + receiver + `}`)
+	r := &Recorder{Watcher: w, Store: m}
+	if err := w.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ends []store.Finish
+	for _, account := range []int64{7, 8} { // 8 has no alerts any more
+		ends = append(ends, store.Finish{QueueKey: store.QueueKey{Account: account},
+			Delivery: &store.DeliveryEnd{Attempt: 1, Outcome: &store.AlertOutcome{Owner: job.Owner{Number: account}, Kind: store.AlertAnswered}}})
+	}
+	if _, err := r.QueueFinish(t.Context(), ends); err != nil || len(m.events) != 1 || m.events[0].Owner.Number != 7 {
+		t.Errorf("recorded %+v, %v", m.events, err)
+	}
+	if ends[1].Delivery.Outcome == nil {
+		t.Error("the caller's end was changed")
+	}
 }
 
 func TestWatcher_TracksAtOnceAndRetries(t *testing.T) {

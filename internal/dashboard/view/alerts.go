@@ -56,11 +56,21 @@ type AlertNotice struct {
 	To       []string // the receivers as lists show them: the first of them
 	Messages int      // all receivers
 	Left     int      // e-mails that the limit of the account has left out
+	// Results are what became of messages to receivers.
+	Results []AlertAnswer
 	// Queued reports that it is known how many of its deliveries are Waiting, how many
 	// Attempts the next of these has had, and when it is due.
 	Queued            bool
 	Waiting, Attempts int
 	Next              time.Time
+}
+
+// AlertAnswer is what became of the message to one receiver.
+type AlertAnswer struct {
+	Place   int    // of the receiver, counted from 0
+	Status  int    // of the last response; 0 for none
+	Error   string // why there was none
+	GivenUp int    // after how many attempts; 0 if it was accepted
 }
 
 // noticeLooks are the badges of messages by type.
@@ -75,9 +85,56 @@ func (n *AlertNotice) waiting() string {
 	case 0:
 		return ""
 	case n.Messages:
-		return "waiting"
+		return "still trying"
 	}
-	return strconv.Itoa(n.Waiting) + " of " + strconv.Itoa(n.Messages) + " waiting"
+	return strconv.Itoa(n.Waiting) + " of " + strconv.Itoa(n.Messages) + " still trying"
+}
+
+// result is what became of some of the messages of a notice.
+type result struct {
+	kind, icon, text string
+	why              string // "" for what was accepted
+}
+
+// results returns what became of the messages: those that were accepted together, then
+// each that was given up.
+func (n *AlertNotice) results() []result {
+	var all []result
+	var statuses []string
+	accepted := 0
+	for _, r := range n.Results {
+		if r.GivenUp == 0 {
+			accepted++
+			if status := strconv.Itoa(r.Status); r.Status > 0 && !slices.Contains(statuses, status) {
+				statuses = append(statuses, status)
+			}
+		}
+	}
+	if accepted > 0 {
+		text := "accepted"
+		if n.Messages > 1 {
+			text = strconv.Itoa(accepted) + " of " + strconv.Itoa(n.Messages) + " accepted"
+		}
+		all = append(all, result{kind: "good", icon: "check", text: text, why: strings.Join(statuses, ", ")})
+	}
+	for _, r := range n.Results {
+		if r.GivenUp == 0 {
+			continue
+		}
+		why := "no response"
+		if r.Status > 0 {
+			why = "HTTP " + strconv.Itoa(r.Status)
+		} else if r.Error != "" {
+			why = strings.ReplaceAll(string(r.Error), "_", " ")
+		}
+		why += " after " + ui.Plural(r.GivenUp, "attempt", "attempts")
+		// The names of receivers that were removed since are left out, and the places moved.
+		if n.Messages > 1 && r.Place < len(n.To) && len(n.To) == min(n.Messages, 3) {
+			why = n.To[r.Place] + ": " + why
+		}
+		all = append(all, result{kind: "bad", icon: "cross", text: "given up", why: why})
+	}
+	return all
 }
 
 // receivers says whom a message was for.

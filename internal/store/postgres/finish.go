@@ -244,6 +244,9 @@ func (f *finishing) endDelivery(w *writes, r *store.Finish) {
 	if r.Delivery.Log != nil {
 		w.logs = append(w.logs, r.Delivery.Log)
 	}
+	if r.Delivery.Outcome != nil {
+		w.outcomes = append(w.outcomes, r.Delivery.Outcome)
+	}
 	e := f.stored[r.ItemID]
 	e.QueueKey, e.DeliveryEnd = r.QueueKey, *r.Delivery
 	w.ends = append(w.ends, e)

@@ -337,6 +337,11 @@ func (t *tx) endDelivery(f *store.Finish) error {
 			return err
 		}
 	}
+	if end.Outcome != nil {
+		if err := t.insertOutcomes([]store.AlertOutcome{*end.Outcome}); err != nil {
+			return err
+		}
+	}
 	var jobNumber int64
 	var channel job.Channel
 	tried := 0

@@ -20,6 +20,7 @@ var alertTests = group{
 	"Accounts":               alertAccounts,
 	"OutcomesAreTrackedOnce": alertOutcomes,
 	"OutcomeWithItsFinish":   alertOutcomeWithFinish,
+	"Answers":                alertAnswers,
 	"TrackAppliesChanges":    alertChanges,
 	"AnotherMatchBeginsAnew": alertMatchChanged,
 	"DueStatesLast":          alertStatesLast,
@@ -191,6 +192,21 @@ func alertOutcomes(w *world) {
 	w.wantPending()
 	if m := w.trackAlerts(w.owner, nil, nil); len(m.Events) != 0 {
 		w.Errorf("events were tracked twice: %+v", m.Events)
+	}
+}
+
+// alertAnswers: what became of a message of an alert is stored with the end of its
+// delivery, and only then.
+func alertAnswers(w *world) {
+	w.putAlert(w.owner, "a", `{}`, 0)
+	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
+	w.sendEvents(j, "a")
+	answer := &store.AlertOutcome{Owner: j.Owner, Job: j.Number, Kind: store.AlertAnswered, At: w.now, Detail: rawjson.Value(`{"id":"msg_1","attempts":1}`)}
+	w.tryNamed("a", store.DeliveryEnd{Attempt: 1, Outcome: answer})
+	m := w.trackAlerts(w.owner, nil, nil)
+	if len(m.Events) != 1 || m.Events[0].Kind != store.AlertAnswered || m.Events[0].Job != j.Number || m.Events[0].Schedule != uuid.Nil ||
+		string(m.Events[0].Detail) != string(answer.Detail) {
+		w.Errorf("tracked %+v", m.Events)
 	}
 }
 
