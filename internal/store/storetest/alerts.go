@@ -201,7 +201,8 @@ func alertAnswers(w *world) {
 	w.putAlert(w.owner, "a", `{}`, 0)
 	j := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.sendEvents(j, "a")
-	answer := &store.AlertOutcome{Owner: j.Owner, Job: j.Number, Kind: store.AlertAnswered, At: w.now, Detail: rawjson.Value(`{"id":"msg_1","attempts":1}`)}
+	answer := &store.AlertOutcome{Owner: j.Owner, Job: j.Number, Kind: store.AlertAnswered, At: w.now,
+		Detail: rawjson.Value(`{"id":"msg_1","attempts":1}`)}
 	w.tryNamed("a", store.DeliveryEnd{Attempt: 1, Outcome: answer})
 	m := w.trackAlerts(w.owner, nil, nil)
 	if len(m.Events) != 1 || m.Events[0].Kind != store.AlertAnswered || m.Events[0].Job != j.Number || m.Events[0].Schedule != uuid.Nil ||
