@@ -321,7 +321,8 @@ func TestReplace_ComparesTheWholeContent(t *testing.T) {
 		}
 	}
 	for body, want := range map[string][]string{
-		`{"url":"https://x"}`: {"#/repeat_every", "#/cron"}, `{"url":"https://x","cron":"@daily","idempotency_key":"k"}`: {"#/idempotency_key"}, `[]`: {"#"},
+		`{"url":"https://x"}`: {"#/repeat_every", "#/cron"},
+		`{"url":"https://x","cron":"@daily","idempotency_key":"k"}`: {"#/idempotency_key"}, `[]`: {"#"},
 	} {
 		if _, err := job.ReadSchedule(rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
 			t.Errorf("%s: problems at %q, want %q", body, pointers(err), want)

@@ -115,7 +115,7 @@ func TestEditSchedule_TheRunTakesEverythingOver(t *testing.T) {
 		rawjson.Value(`{"url":"https://x/a","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`)
 	m.Job.ScheduledAt, m.Job.DueAt = due.Add(time.Minute), due.Add(time.Minute)
 	c := editSchedule(t, m, `{"url":"https://y/b","name":"n"}`)
-	const args = `{"url":"https://y/b","repeat_every":3600,"method":"get","headers":{},"scheduled_at":"2030-01-01"}`
+	const args = `{"url":"https://y/b","repeat_every":3600,"scheduled_at":"2030-01-01","method":"get","headers":{}}`
 	if *c.Job.Name != "n" || *c.Job.Description != "own" || string(c.Job.Args) != args || c.Job.Revision != 1 ||
 		*c.Lane != job.Lane("https://y/b") {
 		t.Errorf("the run is %+v with %s", c.Job, c.Job.Args)
@@ -233,7 +233,7 @@ func TestEditJob(t *testing.T) {
 		`{"scheduled_at":"2026-03-04T11:00:00Z"}`: {-59 * time.Minute, 0,
 			`{"url":"https://x","scheduled_at":"2026-03-04T11:00:00Z","method":"get","headers":{}}`},
 		`{"schedule_in":null,"body":{"a":1.10}}`: {30 * time.Second, 30 * time.Second,
-			`{"url":"https://x","method":"get","headers":{},"body":{"a":1.10}}`},
+			`{"url":"https://x","body":{"a":1.10},"method":"get","headers":{}}`},
 	} {
 		m := snapshot(oneOff(args), false)
 		m.Job.ScheduledAt, m.Job.DueAt = m.Now.Add(30*time.Second), m.Now.Add(30*time.Second)

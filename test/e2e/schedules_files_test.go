@@ -100,7 +100,8 @@ func TestApply_ChangesNothingUnlessAllIsRight(t *testing.T) {
 		WantPointers("#/schedules/1/key", "#/schedules/2/url", "#/schedules/2/cron", "#/schedules/2/nme", "#/schedules/3")
 	a.Post("/api/apply", document("", dailyItem("a", ""), dailyItem("b", ""), dailyItem("a", ""))).WantPointers("#/schedules/0/key",
 		"#/schedules/2/key")
-	a.Post("/api/apply", document("", `{"key":"once","url":"https://example.com/"}`)).WantPointers("#/schedules/0/repeat_every", "#/schedules/0/cron")
+	a.Post("/api/apply", document("", `{"key":"once","url":"https://example.com/"}`)).
+		WantPointers("#/schedules/0/repeat_every", "#/schedules/0/cron")
 	a.Post("/api/apply", document(`,"prune":true`)).WantPointers("#/schedules")
 	a.Post("/api/apply", `{"schedules":{},"prune":1}`).WantPointers("#/owner", "#/schedules", "#/prune")
 	many := make([]string, 1001)

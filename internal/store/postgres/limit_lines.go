@@ -50,9 +50,12 @@ func linesOf(j *job.Job) []lineEntry {
 func (e lineEntry) each(keys []string, named int) []lineEntry {
 	var entries []lineEntry
 	for i, key := range keys {
-		e.key, e.first, e.named = key, i == 0, i < named
-		entries = append(entries, e)
-		e.expires = time.Time{}
+		entry := e
+		entry.key, entry.first, entry.named = key, i == 0, i < named
+		if i > 0 {
+			entry.expires = time.Time{}
+		}
+		entries = append(entries, entry)
 	}
 	return entries
 }

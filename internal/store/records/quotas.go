@@ -53,8 +53,8 @@ func (r *Records) AccountBytes(ctx context.Context, account int64, from store.By
 	} else {
 		part := sizedParts[from.Part]
 		alias := part[0][len(part[0])-1:]
-		q.SQL = `SELECT ` + part[1] + `, ` + alias + `.id FROM ` + part[0] + ` WHERE ` + alias + `.account = $1 AND ` + alias + `.id > $2 ORDER BY ` +
-			alias + `.id LIMIT $3`
+		q.SQL = `SELECT ` + part[1] + `, ` + alias + `.id FROM ` + part[0] + ` WHERE ` + alias + `.account = $1` +
+			` AND ` + alias + `.id > $2 ORDER BY ` + alias + `.id LIMIT $3`
 		q.Args = []any{account, from.ID, rows}
 		q.Row = func(row Row) error { return count(row, &mark.ID) }
 	}
