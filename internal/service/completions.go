@@ -27,8 +27,11 @@ func (s *Service) CompletionAccount(ctx context.Context, token string) (int64, e
 		return 0, lifecycle.NoCompletion()
 	}
 	account, err := s.Store.CompletionAccount(ctx, hash)
-	if fault.CodeOf(err) == fault.NotFound {
+	switch fault.CodeOf(err) {
+	case fault.NotFound:
 		return 0, lifecycle.NoCompletion()
+	case fault.TooMany: // a look-up by token can't be slow because of what was asked for
+		return 0, fault.Busy(err)
 	}
 	return account, err
 }
