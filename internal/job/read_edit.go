@@ -71,7 +71,7 @@ func ReadScheduleEdit(s *Schedule, body rawjson.Value, opts ReadOptions) (*Edit,
 	opts.Schedule = s.ID
 	p := &patch{
 		args: s.Args, hidden: s.Hidden, name: s.Name, description: s.Description, key: s.Key,
-		places: EditSchedule, firstTime: s.firstTime(), opts: opts, given: map[string]bool{},
+		places: EditSchedule, firstTime: s.firstTime(opts.Now), opts: opts, given: map[string]bool{},
 	}
 	draft, err := p.read(body)
 	if err != nil {
@@ -196,16 +196,28 @@ func (p *patch) has(name string) bool {
 	return rawjson.Get(p.args, name) != nil || name == keyField && p.key != nil
 }
 
+// shortMember is up to how many bytes the value of a field doesn't count when a record
+// changes, so that a time, a name or a number of retries can always be given.
+const shortMember = 256
+
 // checkSize refuses a change that makes a record larger than a request may be. Some
 // records are larger already, as they were made by other APIs.
 func (p *patch) checkSize(r *reader, before rawjson.Value, patched []rawjson.Member) {
-	size := len(rawjson.Object(patched))
-	if size > MaxRequest && size > len(rawjson.Object(p.whole(before, nil))) {
+	size := sizeOfLong(patched)
+	if size > MaxRequest && size > sizeOfLong(p.whole(before, nil)) {
 		r.refuse("#", "makes the request too large: with this change it would have %d bytes, and may have %d", size, MaxRequest)
 	}
 }
 
-func isColumn(m rawjson.Member) bool { return byName[m.Name].Column }
+// sizeOfLong returns the size of an object of the members that are not short. The others
+// are bounded as each field occurs once.
+func sizeOfLong(members []rawjson.Member) int {
+	return len(rawjson.Object(slices.DeleteFunc(slices.Clone(members), func(m rawjson.Member) bool {
+		return len(m.Value) <= shortMember || isColumn(m)
+	})))
+}
+
+func isColumn(m rawjson.Member) bool { f := byName[m.Name]; return f != nil && f.Column }
 
 // whole returns the members of a create request: args and the fields that have
 // columns of their own, after changes.
@@ -240,12 +252,22 @@ func (p *patch) setStart(r *reader) {
 }
 
 // firstTime returns the time that was asked for as a schedule's first; the first point
-// if none was.
-func (s *Schedule) firstTime() time.Time {
+// if none was. Versions before stored a cron's first tick as the beginning of its grid,
+// which can be long after the time asked for. That time is at most schedule_in ahead.
+func (s *Schedule) firstTime(now time.Time) time.Time {
 	if at := rawjson.Get(s.Args, "scheduled_at"); at != nil {
 		return instantOf(at)
 	}
-	if grid, _ := s.Grid(); grid != nil && rawjson.Get(s.Args, "cron") != nil && rawjson.Get(s.Args, "schedule_in") == nil {
+	if rawjson.Get(s.Args, "cron") == nil {
+		return s.FirstDue
+	}
+	if in := rawjson.Get(s.Args, "schedule_in"); in != nil {
+		if latest := now.Add(DurationOf(in)); latest.Before(s.FirstDue) {
+			return latest
+		}
+		return s.FirstDue
+	}
+	if grid, _ := s.Grid(); grid != nil {
 		return grid.First(grid.Begin).Add(-grid.Shift)
 	}
 	return s.FirstDue

@@ -153,6 +153,29 @@ func TestEdits_ResultIsBounded(t *testing.T) {
 	}
 }
 
+// Whatever its size, a record can be postponed, renamed and retried.
+func TestEdits_LargestRecordTakesShortFields(t *testing.T) {
+	long := strings.Repeat("0", 300)
+	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","body":"` + strings.Repeat("a", job.MaxRequest+9) + `","method":"get","headers":{}}`)}
+	for body, want := range map[string][]string{
+		`{"schedule_in":[30,"seconds"]}`:                             nil,
+		`{"scheduled_at":"2027-01-01T00:00:00.000001Z"}`:             nil,
+		`{"name":"` + strings.Repeat("n", 255) + `"}`:                nil,
+		`{"description":"` + strings.Repeat("d", 2000) + `"}`:        nil,
+		`{"method":"delete","retries":5,"retry_delay":"30000"}`:      nil,
+		`{"schedule_in":30.` + long + `}`:                            {"#"},
+		`{"query":{"a":"` + long + `"}}`:                             {"#"},
+		`{"headers":{"a":"` + long + `"},"scheduled_at":1798761600}`: {"#"},
+	} {
+		if _, err := job.ReadJobEdit(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
+			t.Errorf("edited by %.40s: problems at %q, want %q", body, pointers(err), want)
+		}
+		if _, err := job.ReadRerun(j, rawjson.Value(body), job.ReadOptions{Now: changedAt}); !slices.Equal(pointers(err), want) {
+			t.Errorf("rerun with %.40s: problems at %q, want %q", body, pointers(err), want)
+		}
+	}
+}
+
 func TestReadJobEdit_OfARunNamesTheSchedule(t *testing.T) {
 	schedule := uuid.MustParse("0198d5d2-6b1c-7c4e-9a53-0c1d2e3f4a5b")
 	j := &job.Job{ScheduleID: schedule, Args: rawjson.Value(`{"url":"https://x","repeat_every":60,"method":"get","headers":{}}`)}
@@ -268,6 +291,31 @@ func TestReadScheduleEdit_BeginsAtTheFirstTimeAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &job.Schedule{ID: d.ScheduleID, FirstDue: d.Grid.Begin, Args: d.Args}
+		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
+		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
+			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
+		}
+	}
+}
+
+// Versions before stored the first tick as the beginning of a cron's grid. What its
+// schedule_in asked for was at most that far ahead.
+func TestReadScheduleEdit_BeginningThatWasStoredAsATick(t *testing.T) {
+	tick := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, x := range []struct{ first, body, want string }{
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"timezone":"Asia/Tokyo"}`, "2026-12-31T15:00:00Z"},
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-06-01T05:30:00Z"},
+		{`"scheduled_at":"2026-06-01T05:00:00Z"`, `{"repeat_every":60}`, "2026-06-01T05:00:00Z"},
+		{`"scheduled_at":"2026-01-01T05:00:00Z"`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
+		{`"schedule_in":7200`, `{"cron":"30 * * * *"}`, "2026-03-04T07:30:00Z"},
+		{`"schedule_in":[2,"hours"]`, `{"repeat_every":60}`, "2026-03-04T07:06:07.000008Z"},
+		{`"schedule_in":[400,"days"]`, `{"cron":"30 * * * *"}`, "2027-01-01T00:30:00Z"},
+		{`"retries":1`, `{"cron":"30 * * * *"}`, "2026-03-04T05:30:00Z"},
+		{`"retries":1`, `{"repeat_every":60}`, "2027-01-01T00:00:00Z"},
+		{`"schedule_in":7200`, `{"cron":"30 * * * *","schedule_in":null}`, "2026-03-04T05:30:00Z"},
+	} {
+		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first +
+			`,"method":"get","headers":{}}`)}
 		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
 		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
 			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
