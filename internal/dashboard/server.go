@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -125,9 +126,11 @@ func (s *Server) Wrap(next API) http.Handler {
 }
 
 // isClean reports whether the mux serves the path itself. It would redirect others,
-// such as //jobs.
+// such as //jobs. Slashes and dots of a name are escaped, so they change nothing.
 func isClean(r *http.Request) bool {
-	return !strings.Contains(r.URL.Path, "//") && !strings.Contains(r.URL.Path, "/.")
+	escaped := r.URL.EscapedPath()
+	clean := path.Clean(escaped)
+	return clean == escaped || clean != "/" && clean+"/" == escaped
 }
 
 func readsOnly(r *http.Request) bool {

@@ -43,6 +43,15 @@ func TestTry_CallsAsThePersonWhoIsSignedIn(t *testing.T) {
 	viewer.want(viewer.get("/try/api/account/keys"), http.StatusForbidden, "needs the role admin")
 }
 
+func TestTry_FindsNamesWithSlashesAndDots(t *testing.T) {
+	w := newSite(t, false)
+	ann := w.citizen()
+	ann.header.Set(tryHeader, "1")
+	w.create(w.owner("ann@example.com"), `{"url":"https://example.com/","name":"Mine","idempotency_key":"a//b/.c","schedule_in":3600}`)
+	ann.wantAll(ann.get("/try/api/jobs/key:a%2F%2Fb%2F.c"), `"name":"Mine"`)
+	ann.want(ann.get("/try/api/limits/.dots"), http.StatusNotFound, "no such limit")
+}
+
 func TestTry_RefusesWhatChangesStreamsOrShowsSecrets(t *testing.T) {
 	w := newSite(t, false)
 	ann := w.citizen()
