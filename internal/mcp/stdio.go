@@ -16,22 +16,32 @@ import (
 // maxLine bounds a message on standard input, in bytes.
 const maxLine = 2 << 20
 
+// maxRefusals bounds the refusals of lines that wait to be written. While there are as
+// many, no further line is read.
+const maxRefusals = 1024
+
 var errLine = errors.New("a message on standard input is larger than 2 MiB")
 
 // stdio is a connection over standard input and output, one message a line. It answers
 // lines that are no messages itself, and ends only after what was asked is answered.
+// Reading never waits for a write: a client may send much before it reads anything.
 type stdio struct {
-	out   io.WriteCloser
-	in    io.Closer
-	lines chan line
+	out      io.WriteCloser
+	in       io.Closer
+	lines    chan line
+	refusals chan []byte // to be written
+	ended    bool        // the input; only Read uses it
 
-	mu      sync.Mutex
-	pending map[jsonrpc.ID]bool // requests of the client without a response
-	asked   map[jsonrpc.ID]bool // requests to the client without a response
-	ended   bool                // the input
-	changed chan struct{}       // has a value after a change of the above
-	closed  chan struct{}
-	once    sync.Once
+	writing sync.Mutex // during a write; never taken with mu
+
+	mu        sync.Mutex
+	pending   map[jsonrpc.ID]bool // requests of the client without a response
+	asked     map[jsonrpc.ID]bool // requests to the client without a response
+	unwritten int                 // responses and refusals
+	failed    error               // of writing a refusal
+	changed   chan struct{}       // has a value after a change of the above
+	closed    chan struct{}
+	once      sync.Once
 }
 
 type line struct {
@@ -42,9 +52,10 @@ type line struct {
 func newStdio(in io.ReadCloser, out io.WriteCloser) *stdio {
 	c := &stdio{
 		out: out, in: in, lines: make(chan line), pending: map[jsonrpc.ID]bool{}, asked: map[jsonrpc.ID]bool{},
-		changed: make(chan struct{}, 1), closed: make(chan struct{}),
+		refusals: make(chan []byte, maxRefusals), changed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	go c.readLines(bufio.NewReaderSize(in, 64<<10))
+	go c.writeRefusals()
 	return c
 }
 
@@ -102,7 +113,7 @@ func (c *stdio) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case l := <-c.lines:
 			if l.err == io.EOF {
-				c.ended = true // only Read uses it
+				c.ended = true
 				break
 			}
 			if l.err != nil {
@@ -153,7 +164,8 @@ func (c *stdio) cancelled(m *jsonrpc.Request) {
 	}
 }
 
-// refuse answers a line that is no message: its id is not known.
+// refuse queues the answer to a line that is no message: its id is not known. It returns
+// the error of writing an earlier one.
 func (c *stdio) refuse(code int, message string) error {
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
@@ -162,12 +174,55 @@ func (c *stdio) refuse(code int, message string) error {
 		return err
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, err = c.out.Write(append(text, '\n'))
+	c.unwritten++
+	err = c.failed
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	select {
+	case c.refusals <- text:
+	case <-c.closed:
+	}
+	return nil
+}
+
+// writeRefusals writes what refuse queues, until the connection is closed. Like readLines
+// it may end with the process.
+func (c *stdio) writeRefusals() {
+	for {
+		select {
+		case text := <-c.refusals:
+			err := c.writeLine(text)
+			c.mu.Lock()
+			c.unwritten--
+			if err != nil {
+				c.failed = err
+			}
+			c.mu.Unlock()
+			c.change()
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *stdio) writeLine(text []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.out.Write(append(text, '\n'))
 	return err
 }
 
-// rest waits, after the end of the input, until every request is answered. What the
+// change tells rest that something has changed.
+func (c *stdio) change() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// rest waits, after the end of the input, until every line is answered. What the
 // client is asked now, it can't answer any more.
 func (c *stdio) rest(ctx context.Context) (jsonrpc.Message, error) {
 	for {
@@ -177,7 +232,7 @@ func (c *stdio) rest(ctx context.Context) (jsonrpc.Message, error) {
 			c.mu.Unlock()
 			return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the input has ended"}}, nil
 		}
-		open := len(c.pending)
+		open := len(c.pending) + c.unwritten
 		c.mu.Unlock()
 		if open == 0 {
 			return nil, io.EOF
@@ -201,22 +256,31 @@ func (c *stdio) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
+	c.writes(m)
+	err = c.writeLine(text)
+	if _, ok := m.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		c.unwritten--
+		c.mu.Unlock()
+	}
+	c.change()
+	return err
+}
+
+// writes notes a message before it is written: once it is, the client may use the id of a
+// response again, or respond to a request.
+func (c *stdio) writes(m jsonrpc.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err = c.out.Write(append(text, '\n'))
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		delete(c.pending, m.ID)
+		c.unwritten++
 	case *jsonrpc.Request:
 		if m.IsCall() {
 			c.asked[m.ID] = true
 		}
 	}
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
-	return err
 }
 
 // Close implements sdk.Connection.

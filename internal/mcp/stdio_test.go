@@ -2,10 +2,13 @@ package mcp
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // writer collects what is written.
@@ -96,5 +99,54 @@ func TestRunStdio_EndsAtALineThatIsTooLong(t *testing.T) {
 	_, _, err := served(t, answers(nil), initialize+strings.Repeat("x", maxLine+1))
 	if err == nil || !strings.Contains(err.Error(), "2 MiB") {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// A client may send everything before it reads anything: whoever waits for it to read must
+// not keep its messages from being read.
+func TestRunStdio_ReadsWhileNobodyReadsTheAnswers(t *testing.T) {
+	const pings, faults = 3000, 500 // more than 64 KiB of answers
+	in, send := io.Pipe()
+	receive, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- New(Config{Version: "1"}).RunStdio(t.Context(), answers(nil), "key", in, out) }()
+
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(send, initialize)
+		for n := 0; n < pings && err == nil; n++ {
+			_, err = fmt.Fprintf(send, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", n+2)
+			if err == nil && n < faults {
+				_, err = io.WriteString(send, "not json\n")
+			}
+		}
+		sent <- errors.Join(err, send.Close())
+	}()
+	select {
+	case err := <-sent:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute): // never, unless both sides wait for each other
+		t.Fatal("the messages are not read while the answers are not")
+	}
+
+	answered, refused, r := map[int]int{}, 0, json.NewDecoder(receive)
+	for range 1 + pings + faults {
+		var m struct{ ID *int }
+		if err := r.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		if m.ID == nil {
+			refused++
+			continue
+		}
+		answered[*m.ID]++
+	}
+	if refused != faults || len(answered) != 1+pings {
+		t.Errorf("%d requests were answered, %d lines refused", len(answered), refused)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
