@@ -53,7 +53,8 @@ func (d *Dispatcher) confirmBatch(batch []*entry) error {
 // what becomes of the run. Nor is an attempt sent that has expired in the standstill: it is
 // due again, and found to have expired. One that waits for its target has started in time.
 func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
-	entered, stoodStill := d.Queue.Now(), !d.items.proven(e)
+	entered, before := d.Queue.Now(), d.items.clocks.stoodFor()
+	stoodStill := !d.items.proven(e)
 	if d.delayed(e) {
 		// Without an answer it is sent: a store that is away takes no changes.
 		limited, cancel := context.WithTimeout(ctx, delayedLimit)
@@ -71,8 +72,9 @@ func (d *Dispatcher) mayLeave(ctx context.Context, e *entry) bool {
 		if e.attempt.TooLate(now) {
 			return false
 		}
-		// Without the time that it waited for its target while the process ran.
-		if d.items.clocks.stoodFor()-e.stood+now.Sub(entered) > slotWait {
+		// Without the time that it waited for its target while the process ran. It may
+		// have stood still while the store answered.
+		if before-e.stood+max(now.Sub(entered), d.items.clocks.stoodFor()-before) > slotWait {
 			e.attempt.Restart(now)
 		}
 	}

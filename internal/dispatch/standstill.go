@@ -1,7 +1,7 @@
 package dispatch
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -26,10 +26,12 @@ const (
 // monotonic one does not go on while the machine is suspended, and the other one can be
 // set back.
 type clocks struct {
-	start           time.Time
-	monotonic, wall atomic.Int64 // at the last look, in nanoseconds
-	standstills     atomic.Int64
-	stood           atomic.Int64 // how long all of them took together, in nanoseconds
+	start time.Time
+
+	mu              sync.Mutex
+	monotonic, wall int64 // at the last look, in nanoseconds
+	standstills     int64
+	stood           time.Duration // how long all of them took together
 }
 
 // proof is when the store was asked for a claim, and how often the process had stood
@@ -39,26 +41,34 @@ type proof struct {
 	standstills     int64
 }
 
-func newClocks() *clocks { return &clocks{start: time.Now()} }
+func newClocks() *clocks {
+	now := time.Now()
+	return &clocks{start: now, wall: now.UnixNano()}
+}
 
 // look compares the clocks with those of the last look, from any goroutine. It
 // returns what a call of the store proves that begins now.
 func (c *clocks) look() proof {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	at := time.Now()
 	now := proof{monotonic: int64(at.Sub(c.start)), wall: at.UnixNano()}
-	gap := max(now.monotonic-c.monotonic.Swap(now.monotonic), now.wall-c.wall.Swap(now.wall))
-	if gap > int64(standstill) {
-		c.standstills.Add(1)
-		c.stood.Add(gap)
+	gap := time.Duration(max(now.monotonic-c.monotonic, now.wall-c.wall))
+	c.monotonic, c.wall = now.monotonic, now.wall
+	if gap > standstill {
+		c.standstills++
+		c.stood += gap
 	}
-	now.standstills = c.standstills.Load()
+	now.standstills = c.standstills
 	return now
 }
 
 // stoodFor returns how long the process has stood still so far.
 func (c *clocks) stoodFor() time.Duration {
 	c.look()
-	return time.Duration(c.stood.Load())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stood
 }
 
 // prove reports whether a claim needs no confirmation: the process has not stood

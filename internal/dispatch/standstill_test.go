@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -229,6 +230,27 @@ func TestStandstill_LateAttemptsStartAgain(t *testing.T) {
 	}
 }
 
+// A standstill while the store answers counts once, not as a wait for the answer too.
+func TestStandstill_WhileTheStoreAnswersCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, 10, nil)
+		b.dials(300 * time.Millisecond)
+		b.queue.add(ref(1, 1, 1, b.queue.Now()))
+		sleep(t.Context(), 50*time.Millisecond)
+		const first, second = slotWait / 5, slotWait * 3 / 5
+		b.queue.standStill(first)
+		b.queue.with(func() { b.queue.heldTakes = []time.Duration{second} })
+		sleep(t.Context(), 270*time.Millisecond)
+		b.queue.standStill(second)
+		sleep(t.Context(), 5*time.Second)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if asked := b.queue.questions(); len(b.fired) != 1 || len(b.restarted) != 0 || asked != 2 {
+			t.Errorf("fired %+v, started again at %v, the store was asked %d times", b.fired, b.restarted, asked)
+		}
+	})
+}
+
 // A request that can't be confirmed is not sent.
 func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -338,11 +360,33 @@ func TestClocks_NoticeWhatEitherClockShows(t *testing.T) {
 			c := newClocks()
 			p := c.look()
 			time.Sleep(x.wait)
-			c.wall.Add(-int64(x.wall))
+			c.wall -= int64(x.wall)
 			p.wall -= int64(x.wall)
 			if got := c.prove(p); got != x.want {
 				t.Errorf("%s: %t", name, got)
 			}
 		})
 	}
+}
+
+// Goroutines that look together after a standstill count it once, and the first look
+// counts none.
+func TestClocks_CountAStandstillOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClocks()
+		const rounds, gap = 1000, 2 * standstill
+		var looking sync.WaitGroup
+		for range 4 {
+			looking.Go(func() {
+				for range rounds {
+					time.Sleep(gap)
+					c.look()
+				}
+			})
+		}
+		looking.Wait()
+		if stood, n := c.stoodFor(), c.look().standstills; stood != rounds*gap || n != rounds {
+			t.Errorf("stood still %d times for %v, want %d times for %v", n, stood, rounds, rounds*gap)
+		}
+	})
 }
