@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -40,7 +39,7 @@ func (c *Client) do(ctx context.Context, call call) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
+	var failed time.Time // first
 	for attempt := 0; ; attempt++ {
 		if err := c.awaitRate(ctx); err != nil {
 			return nil, err
@@ -49,15 +48,18 @@ func (c *Client) do(ctx context.Context, call call) (*Response, error) {
 		if err == nil {
 			return got, nil
 		}
+		if failed.IsZero() {
+			failed = time.Now()
+		}
 		var problem *Problem
 		errors.As(err, &problem)
 		wait := c.backoff(attempt)
 		if problem != nil {
 			wait = max(wait, problem.RetryAfter)
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
+		} else if unsent(err) {
 			wait = min(wait, longestRefusedWait/2+rand.N(longestRefusedWait/2))
 		}
-		if !c.retries(attempt, start, err) || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait ||
+		if !c.retries(attempt, failed, err) || !retryable(call, problem, err) || ctx.Err() != nil || wait > c.config.MaxWait ||
 			c.config.OnRetry != nil && !c.config.OnRetry(err) {
 			return nil, err
 		}
@@ -67,14 +69,19 @@ func (c *Client) do(ctx context.Context, call call) (*Response, error) {
 	}
 }
 
-// longestRefusedWait bounds the waits while connections are refused.
+// longestRefusedWait bounds the waits while connections fail.
 const longestRefusedWait = 2 * time.Second
 
-// retries reports whether a call that has failed so many times before is to be
-// repeated, if it can be.
-func (c *Client) retries(attempt int, start time.Time, err error) bool {
-	return attempt < c.config.MaxRetries || c.config.MaxRetries >= 0 && errors.Is(err, syscall.ECONNREFUSED) &&
-		time.Since(start) < c.config.RefusedFor
+// retries reports whether a call that has failed so many times before, first at failed,
+// is to be repeated, if it can be.
+func (c *Client) retries(attempt int, failed time.Time, err error) bool {
+	return attempt < c.config.MaxRetries || c.config.MaxRetries >= 0 && unsent(err) && time.Since(failed) < c.config.RefusedFor
+}
+
+// unsent reports whether a call failed since there was no connection to send it on.
+func unsent(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "dial"
 }
 
 // backoff returns the wait before a retry, between half and all of its step.
@@ -106,11 +113,7 @@ func retryable(call call, problem *Problem, err error) bool {
 	if errors.Is(err, ErrTooLarge) {
 		return false
 	}
-	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "dial" {
-		return true // nothing was sent
-	}
-	return !call.once
+	return !call.once || unsent(err)
 }
 
 // exchange makes one HTTP exchange. Its error is a *Problem unless the response is a

@@ -377,6 +377,30 @@ func TestCalls_OutlastARestart(t *testing.T) {
 	})
 }
 
+// The service hangs before it stops: the time of the first try is none of the restart's.
+func TestCalls_OutlastARestartAfterATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const hangs, down = 40 * time.Second, 25 * time.Second
+		for _, cause := range []error{syscall.ECONNREFUSED, syscall.EHOSTUNREACH} {
+			start := time.Now()
+			c, e := testClient(t, nil)
+			e.next = func() (*http.Response, error) {
+				switch {
+				case len(e.requests) == 1:
+					time.Sleep(hangs)
+					return nil, context.DeadlineExceeded
+				case time.Since(start) < hangs+down:
+					return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", cause)}
+				}
+				return respond(200, created)()
+			}
+			if _, err := c.CreateJob(t.Context(), JobRequest{URL: "https://x"}); err != nil {
+				t.Errorf("%v after %s and %d tries", err, time.Since(start), len(e.requests))
+			}
+		}
+	})
+}
+
 func TestProblem_SaysEachThingOnce(t *testing.T) {
 	p := &Problem{Status: 422, Title: "Unprocessable Content", Detail: "url is required; retries must be a whole number",
 		Errors: []ProblemEntry{

@@ -24,9 +24,9 @@ type Config struct {
 	HTTPClient *http.Client
 	// MaxRetries is how often a failed call is repeated; 4 if zero, none if negative.
 	MaxRetries int
-	// RefusedFor is for how long a call is repeated while nothing listens at the address,
-	// beyond MaxRetries: a restart takes a moment. 30 seconds if zero, not at all if
-	// negative or if MaxRetries is.
+	// RefusedFor is for how long after its first failure a call is repeated while no
+	// connection succeeds, beyond MaxRetries: a restart takes a moment. 30 seconds if zero,
+	// not at all if negative or if MaxRetries is.
 	RefusedFor time.Duration
 	// MaxWait is the longest wait before one retry; a minute if zero. If the service
 	// asks for a longer one, the call fails with its Problem.

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// maxRepeats is how often a call is repeated whose response was lost, and repeatFor
-	// for how long while connections fail after that, as those to a service that restarts.
+	// maxRepeats is how often a call is repeated whose response was lost. While connections
+	// fail after that, as those to a service that restarts, it is repeated more often. When
+	// repeatFor has passed since the first failure, it is repeated no more.
 	maxRepeats = 3
 	repeatFor  = 30 * time.Second
 )
@@ -58,15 +59,33 @@ func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
 	if err != nil {
 		return nil, false, err
 	}
+	var r repeats
 	config := client.Config{MaxRetries: maxRepeats, RefusedFor: repeatFor, MaxWait: repeatFor, OnRetry: func(err error) bool {
-		err = s.failure(env, err)
-		repeats := inDoubt(err) || repeated && unconnected(err)
-		repeated = repeated || repeats
-		return repeats
+		wait := time.Duration(0)
+		if problem := (*client.Problem)(nil); errors.As(err, &problem) {
+			wait = problem.RetryAfter
+		}
+		return r.next(s.failure(env, err), time.Now(), wait)
 	}}
 	got, err = s.client(config).Do(env.ctx, client.Request{Method: http.MethodPost, Path: path, Body: body, Header: header,
 		Repeatable: true})
-	return got, repeated, s.failure(env, err)
+	return got, r.repeated, s.failure(env, err)
+}
+
+// repeats are those of one call.
+type repeats struct {
+	failed   time.Time // first
+	repeated bool
+}
+
+// next reports whether a try that failed is followed by another, at least wait later.
+func (r *repeats) next(err error, now time.Time, wait time.Duration) bool {
+	if r.failed.IsZero() {
+		r.failed = now
+	}
+	again := (inDoubt(err) || r.repeated && unconnected(err)) && now.Add(wait).Sub(r.failed) < repeatFor
+	r.repeated = r.repeated || again
+	return again
 }
 
 // inDoubt reports whether a call that failed may have done its work.

@@ -3,11 +3,14 @@ package cli
 import (
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // TestCreate_RepeatsWhatWasLost: the responses to the first tries are lost, and the
@@ -107,6 +110,35 @@ func TestCreate_DoesNotRepeatARefusal(t *testing.T) {
 	_, repeated, err = c.callRepeating(env, "/api/jobs", []byte(`{}`), nil)
 	if err == nil || repeated || exitStatus(err) != statusUnreachable {
 		t.Errorf("without a service: repeated %v, %v", repeated, err)
+	}
+}
+
+func TestRepeats_EndInTime(t *testing.T) {
+	t.Parallel()
+	lost, busy := failed(statusUnreachable, "lost"), &refusal{status: http.StatusServiceUnavailable}
+	down := failed(statusUnreachable, "down: %w", &net.OpError{Op: "dial", Err: syscall.EHOSTUNREACH})
+	type try struct {
+		err   error
+		at    int // seconds
+		wait  int
+		again bool
+	}
+	for name, tries := range map[string][]try{
+		"each try hangs":      {{lost, 30, 0, true}, {lost, 60, 0, false}},
+		"then it restarts":    {{lost, 30, 0, true}, {down, 31, 0, true}, {down, 59, 0, true}, {down, 61, 0, false}},
+		"it asks for waits":   {{busy, 1, 20, true}, {busy, 21, 20, false}},
+		"it never was there":  {{down, 1, 0, false}},
+		"the request is bad":  {{lost, 1, 0, true}, {&refusal{status: http.StatusConflict}, 2, 0, false}},
+		"it asks for one day": {{busy, 1, 86400, false}},
+	} {
+		var r repeats
+		start := time.Unix(0, 0)
+		for i, x := range tries {
+			got := r.next(x.err, start.Add(time.Duration(x.at)*time.Second), time.Duration(x.wait)*time.Second)
+			if got != x.again {
+				t.Errorf("%s: after try %d it is repeated: %v", name, i, got)
+			}
+		}
 	}
 }
 
