@@ -66,8 +66,9 @@ type Batch struct {
 	minimal  bool
 	then     bool // the last of the items waits for all others
 	limits   quota.Limits
-	// again reads the item at a place again, and returns its fault; nil if it can't be.
-	again func(place int) error
+	// again returns a function that reads the item at a place again, and returns its
+	// fault. It looks each name up once. again is nil if items can't be read again.
+	again func() func(place int) error
 	// check may end the transaction with an error; nil for none.
 	check func([]store.Inserted) error
 }
@@ -104,10 +105,12 @@ func (s *Service) ReadBatchThen(ctx context.Context, owner job.Owner, items []Ba
 		items = append(slices.Clip(items), *then)
 	}
 	b.results = make([]BatchResult, len(items))
-	b.again = func(i int) error {
+	b.again = func() func(int) error {
 		reading := s.reading(ctx, owner)
-		_, err := items[i].read(b.options(reading, i, s.Store.Now()))
-		return reading.result(err)
+		return func(i int) error {
+			_, err := items[i].read(b.options(reading, i, s.Store.Now()))
+			return reading.result(err)
+		}
 	}
 	now, from := s.Store.Now(), originOf(ctx)
 	reading := s.reading(ctx, owner)
@@ -163,25 +166,37 @@ func (b *Batch) options(r reading, i int, now time.Time) job.ReadOptions {
 	return options
 }
 
-// gone returns the fault for the item of the k-th request, which names what is not there:
+// gone sets the faults of items whose requests, numbered in gone, name what is not there:
 // what a reading says now, if it does.
-func (b *Batch) gone(k int) error {
-	if b.again != nil {
-		if err := b.again(b.places[k]); err != nil {
-			return err
+func (b *Batch) gone(gone []int) {
+	read := func(int) error { return nil }
+	if b.again != nil && len(gone) > 0 {
+		read = b.again()
+	}
+	for _, k := range gone {
+		if err := read(b.places[k]); err != nil {
+			b.results[b.places[k]].Err = err
 		}
 	}
-	return store.ErrNameGone
 }
 
 // allGone returns the fault for a batch of which a job names what is not there.
 func (b *Batch) allGone() error {
+	if b.again == nil {
+		return store.ErrNameGone
+	}
 	var problems fault.Problems
+	read := b.again()
 	for k := range b.jobs {
-		if len(b.jobs[k].Names) == 0 || b.again == nil {
+		if len(b.jobs[k].Names) == 0 || problems.Full() {
 			continue
 		}
-		if err := b.again(b.places[k]); err != nil {
+		err := read(b.places[k])
+		switch {
+		case err == nil:
+		case fault.CodeOf(err) == fault.Unavailable:
+			return err
+		default:
 			problems.AddAt(b.pointer(b.places[k]), err)
 		}
 	}
@@ -275,11 +290,12 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 		return nil, refusedCreate(err)
 	}
 	bytes := 0
+	var gone []int
 	for k := range stored {
 		result := &b.results[b.places[k]]
 		if result.Err = b.refused(k, &stored[k]); result.Err != nil {
 			if stored[k].Gone {
-				result.Err = b.gone(k)
+				gone = append(gone, k)
 			}
 			continue
 		}
@@ -289,6 +305,7 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 		}
 		s.created(&stored[k])
 	}
+	b.gone(gone)
 	if s.Quotas != nil {
 		s.Quotas.Added(account, bytes)
 	}
