@@ -47,7 +47,7 @@ func (c *creation) resolve(t *tx, open []int) (*resolving, error) {
 		if n.Job.Key == nil || c.stored[i] || c.answered(i) || c.gone[i] {
 			continue
 		}
-		if first, repeated := c.repeats[i]; repeated && (c.over[first] != store.QuotaNone || c.gone[first] || c.results[first].Job != nil) {
+		if first, repeated := c.repeats[i]; repeated && (c.over[first] != store.QuotaNone || c.results[first].Job != nil) {
 			continue // the first has its result already
 		} else if !repeated && !r.open[i] && c.holders[keyOf(n.Job)] == nil {
 			continue // over a limit

@@ -82,8 +82,9 @@ func keyOf(j *job.Job) heldKey { return heldKey{j.Owner.Number, *j.Key} }
 type creation struct {
 	jobs    []store.NewJob
 	results []store.Inserted
-	firsts  map[heldKey]int // the first job of each key
+	firsts  map[heldKey]int // the first job of each key, unless it is gone
 	repeats map[int]int     // from jobs to the earlier job of the call with the same key
+	settled map[int]bool    // jobs whose results an earlier attempt has set
 	open    []int           // jobs without a result
 	whole   bool            // the caller commits
 	bounded bool            // at most store.MaxHeld of existing jobs may be read
@@ -99,19 +100,20 @@ type creation struct {
 }
 
 func newCreation(jobs []store.NewJob) *creation {
-	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs))}
+	c := &creation{jobs: jobs, results: make([]store.Inserted, len(jobs)), settled: map[int]bool{}}
 	c.plan()
 	return c
 }
 
-// plan finds the jobs without a result, and those whose key an earlier one has.
+// plan finds the jobs without a result, and those whose key an earlier one has. A job that
+// is not stored because it is gone has no key.
 func (c *creation) plan() {
 	c.firsts, c.repeats, c.full, c.open = map[heldKey]int{}, map[int]int{}, map[heldKey]bool{}, nil
 	for i, n := range c.jobs {
 		if c.answered(i) {
 			continue
 		}
-		if n.Job.Key != nil {
+		if n.Job.Key != nil && !c.gone[i] && !c.results[i].Gone {
 			if !n.Brief || n.Resolve != nil {
 				c.full[keyOf(n.Job)] = true
 			}
@@ -121,7 +123,9 @@ func (c *creation) plan() {
 			}
 			c.firsts[keyOf(n.Job)] = i
 		}
-		c.open = append(c.open, i)
+		if !c.settled[i] {
+			c.open = append(c.open, i)
+		}
 	}
 }
 
@@ -134,10 +138,15 @@ func (c *creation) store(t *tx) error {
 	if c.whole {
 		finish = t.run
 	}
-	open, err := c.admit(t)
-	if err == nil {
-		open, err = c.known(t, open)
+	gone, err := c.missing(t, true) // before anything is locked
+	if err != nil {
+		return err
 	}
+	if len(gone)+len(c.gone) > 0 {
+		c.gone = gone
+		c.plan()
+	}
+	open, err := c.admit(t, c.present())
 	if err != nil {
 		return err
 	}
@@ -183,9 +192,7 @@ func (c *creation) store(t *tx) error {
 // all returns the results of all jobs.
 func (c *creation) all() []store.Inserted {
 	for i, first := range c.repeats {
-		if c.gone[i] {
-			c.results[i] = store.Inserted{Gone: true}
-		} else if r, resolved := c.resolved[i]; resolved {
+		if r, resolved := c.resolved[i]; resolved {
 			c.results[i] = r
 		} else {
 			c.results[i] = conflict(c.results[first])
@@ -262,6 +269,7 @@ func (c *creation) settle() {
 	var open []int
 	for _, i := range c.open {
 		j := c.jobs[i].Job
+		c.settled[i] = true
 		if c.stored[i] {
 			c.results[i] = store.Inserted{Job: j}
 			continue
@@ -280,7 +288,7 @@ func (c *creation) settle() {
 		}
 		holder := c.holders[keyOf(j)]
 		if holder == nil {
-			open = append(open, i)
+			open, c.settled[i] = append(open, i), false
 			continue
 		}
 		holder.Owner = j.Owner
@@ -291,7 +299,7 @@ func (c *creation) settle() {
 
 // conflict returns the result for a job whose key an earlier job of the call has.
 func conflict(first store.Inserted) store.Inserted {
-	if first.Over != store.QuotaNone || first.Gone {
+	if first.Over != store.QuotaNone {
 		return first
 	}
 	shown := *first.Job

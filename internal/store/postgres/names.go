@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"slices"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/punctual-dev/punctual/internal/store"
@@ -24,28 +26,45 @@ func (n *naming) add(account int64, place int, names []store.Name) {
 
 // missing returns the places of the records that name one that is not there. What the
 // others name stays there until the transaction ends. It costs nothing without names.
-func (n *naming) missing(t *tx) (map[int]bool, error) {
+//
+// It waits for deletions if the transaction has locked nothing before. Else it returns
+// errRetry if there are some: they might wait for what the transaction has locked.
+func (n *naming) missing(t *tx, waits bool) (map[int]bool, error) {
 	if len(n.places) == 0 {
 		return nil, nil
 	}
 	gone := map[int]bool{}
-	err := t.run(
-		query{sql: shareNames, args: []any{n.accounts}},
-		query{
-			sql: namesMissing, args: []any{n.accounts, n.kinds, n.names},
-			row: func(rows pgx.Rows) error {
-				var i int
-				err := rows.Scan(&i)
-				gone[n.places[i-1]] = true
+	share := query{sql: shareNames, args: []any{n.accounts}}
+	if !waits {
+		share.sql, share.row = tryShareNames, func(rows pgx.Rows) error {
+			var shared bool
+			if err := rows.Scan(&shared); err != nil || shared {
 				return err
-			},
-		})
+			}
+			return errRetry
+		}
+	}
+	err := t.run(share, query{
+		sql: namesMissing, args: []any{n.accounts, n.kinds, n.names},
+		row: func(rows pgx.Rows) error {
+			var i int
+			err := rows.Scan(&i)
+			gone[n.places[i-1]] = true
+			return err
+		},
+	})
 	return gone, err
 }
 
 // shareNames locks the names of accounts against deletions, see records.NamesLock. The
 // lock comes first: a statement does not see what is committed while it waits.
-const shareNames = `SELECT pg_advisory_xact_lock_shared(` + records.NamesLock + `, l.n) FROM (SELECT DISTINCT (a % ` + records.NameLocks + `)::integer AS n
+const shareNames = `SELECT pg_advisory_xact_lock_shared(` + namesLocks
+
+// tryShareNames is shareNames for a transaction that may not wait. A row is false for a
+// lock that it did not get.
+const tryShareNames = `SELECT pg_try_advisory_xact_lock_shared(` + namesLocks
+
+const namesLocks = records.NamesLock + `, l.n) FROM (SELECT DISTINCT (a % ` + records.NameLocks + `)::integer AS n
 	FROM unnest($1::bigint[]) AS a ORDER BY 1 OFFSET 0) l`
 
 // namesMissing returns the ordinal numbers of the names that are not there.
@@ -55,6 +74,7 @@ const namesMissing = `SELECT u.i FROM unnest($1::bigint[], $2::smallint[], $3::t
 	ELSE EXISTS (SELECT FROM header_secrets h WHERE h.account = u.account AND h.name = u.name OFFSET 0) END`
 
 // goneFrom returns store.ErrNameGone if changes, which may be nil, name what is not there.
+// The transaction has locked what they were decided from, so it does not wait.
 func (t *tx) goneFrom(account int64, changes ...*store.Changes) error {
 	var n naming
 	for _, c := range changes {
@@ -62,31 +82,25 @@ func (t *tx) goneFrom(account int64, changes ...*store.Changes) error {
 			n.add(account, 0, c.NamesIn())
 		}
 	}
-	gone, err := n.missing(t)
+	gone, err := n.missing(t, false)
 	if err == nil && len(gone) > 0 {
 		err = store.ErrNameGone
 	}
 	return err
 }
 
-// known returns those of the open jobs whose names are there, and sets which of all jobs
-// name one that is gone.
-func (c *creation) known(t *tx, open []int) ([]int, error) {
+// missing returns which of the jobs without a result name what is not there.
+func (c *creation) missing(t *tx, waits bool) (map[int]bool, error) {
 	var n naming
 	for i := range c.jobs {
-		if len(c.jobs[i].Names) > 0 && !c.answered(i) {
+		if len(c.jobs[i].Names) > 0 && !c.answered(i) && !c.settled[i] {
 			n.add(c.jobs[i].Job.Owner.Number, i, c.jobs[i].Names)
 		}
 	}
-	var err error
-	if c.gone, err = n.missing(t); err != nil || len(c.gone) == 0 {
-		return open, err
-	}
-	var known []int
-	for _, i := range open {
-		if !c.gone[i] {
-			known = append(known, i)
-		}
-	}
-	return known, nil
+	return n.missing(t, waits)
+}
+
+// present returns the open jobs whose names are there.
+func (c *creation) present() []int {
+	return slices.DeleteFunc(slices.Clone(c.open), func(i int) bool { return c.gone[i] })
 }

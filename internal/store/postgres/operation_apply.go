@@ -155,11 +155,11 @@ func (a *application) decide(t *tx) error {
 		decisions = append(decisions, d)
 	}
 	if len(created.jobs) > 0 {
-		open, err := created.admit(t)
-		if err == nil {
-			_, err = created.known(t, open)
+		var err error
+		if created.gone, err = created.missing(t, false); err != nil {
+			return err
 		}
-		if err != nil {
+		if _, err = created.admit(t, created.present()); err != nil {
 			return err
 		}
 		a.rooms = created.save()

@@ -204,7 +204,7 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	}
 	room := newCreation(created)
 	room.holders, room.over = map[heldKey]*job.Job{}, map[int]store.Quota{}
-	if _, err := room.admit(t); err != nil {
+	if _, err := room.admit(t, room.open); err != nil {
 		return store.QuotaNone, err
 	}
 	for _, over := range room.over {

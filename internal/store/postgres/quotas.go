@@ -46,24 +46,24 @@ type admission struct {
 	tight   map[int64]bool // the stored room may not suffice for the demand
 }
 
-// admit locks the accounts with limits among the open jobs and returns the jobs
-// to store. It sets the results of the others: a conflict, or over a limit.
-func (c *creation) admit(t *tx) (open []int, err error) {
+// admit locks the accounts with limits among jobs and returns the jobs to store. It
+// sets the results of the others: a conflict, or over a limit.
+func (c *creation) admit(t *tx, jobs []int) (open []int, err error) {
 	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
 	c.admission = a
-	for _, i := range c.open {
+	for _, i := range jobs {
 		a.demand(&c.jobs[i])
 	}
 	if len(a.demands) == 0 {
-		return c.open, nil
+		return jobs, nil
 	}
 	if err := a.lock(t); err != nil {
 		return nil, err
 	}
-	if err := a.count(t, c); err != nil {
+	if err := a.count(t, c, jobs); err != nil {
 		return nil, err
 	}
-	for _, i := range c.open {
+	for _, i := range jobs {
 		n := &c.jobs[i]
 		account := n.Job.Owner.Number
 		if a.tight[account] && n.Job.Key != nil && c.holders[keyOf(n.Job)] != nil {
@@ -119,7 +119,7 @@ func (a *admission) lock(t *tx) error {
 
 // count recounts the accounts whose stored room may not suffice, and reads the
 // holders of the keys that they use.
-func (a *admission) count(t *tx, c *creation) error {
+func (a *admission) count(t *tx, c *creation, jobs []int) error {
 	var queries []query
 	for _, account := range slices.Sorted(maps.Keys(a.demands)) {
 		d, r := a.demands[account], a.rooms[account]
@@ -146,7 +146,7 @@ func (a *admission) count(t *tx, c *creation) error {
 	}
 	var keys []heldKey
 	var lookups []int16
-	for _, i := range c.open {
+	for _, i := range jobs {
 		if n := &c.jobs[i]; n.Job.Key != nil && a.tight[n.Job.Owner.Number] {
 			keys, lookups = append(keys, keyOf(n.Job)), append(lookups, keyLookup(n))
 		}

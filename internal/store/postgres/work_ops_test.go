@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -323,10 +322,11 @@ var changing = []operationOf{
 		}))
 	}},
 	{"delete a group", 1, func(d *dealt) error {
-		if err := d.GroupDelete(d.t.Context(), d.owner.Number, "none", nil); fault.CodeOf(err) != fault.NotFound {
+		_, err := d.GroupPut(d.t.Context(), &job.Group{Account: d.owner.Number, Name: "none", Targets: rawjson.Value(`[]`)}, nil)
+		if err != nil {
 			return err
 		}
-		return nil
+		return d.GroupDelete(d.t.Context(), d.owner.Number, "none", nil)
 	}},
 	{"create jobs with keys", callBound, func(d *dealt) error {
 		keys := keysOf("new-", 0, callBound)

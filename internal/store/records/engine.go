@@ -83,10 +83,13 @@ type Row interface {
 
 // Records implements the methods of store.Store for records that need not be fast.
 // Stores embed it.
-type Records struct{ engine Engine }
+type Records struct {
+	engine   Engine
+	deletion chan struct{} // full while a record is deleted that others may name
+}
 
 // New returns the records in a database.
-func New(engine Engine) *Records { return &Records{engine} }
+func New(engine Engine) *Records { return &Records{engine, make(chan struct{}, 1)} }
 
 // write is Write for statements that need nothing from each other's results.
 func (r *Records) write(ctx context.Context, queries ...Query) error {

@@ -88,28 +88,39 @@ func (r *Records) GroupList(ctx context.Context, account int64, after string, li
 
 // GroupDelete implements store.Groups.
 func (r *Records) GroupDelete(ctx context.Context, account int64, name string, holds func(revision int64) error) error {
-	return r.engine.Write(ctx, func(t Tx) ([]Query, error) {
-		var old []*job.Group
-		named := 0
-		err := t.Run(lockNames(account), lockAccount(account),
-			groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, account, name), Query{
-				SQL:  `SELECT count(*) FROM (SELECT 1 FROM schedule_tags WHERE account = $1 AND tag = $2 LIMIT 1) n`,
-				Args: []any{account, job.GroupTag(name)}, Row: into(&named),
-			})
-		if err != nil {
-			return nil, err
-		}
+	var old []*job.Group
+	named := 0
+	reads := func() []Query {
+		return []Query{groups.Select(&old, nil, `WHERE account = $1 AND name = $2`, account, name), {
+			SQL:  `SELECT count(*) FROM (SELECT 1 FROM schedule_tags WHERE account = $1 AND tag = $2 LIMIT 1) n`,
+			Args: []any{account, job.GroupTag(name)}, Row: into(&named),
+		}}
+	}
+	refused := func() error {
 		if len(old) == 0 {
-			return nil, fault.NoSuch("group")
+			return fault.NoSuch("group")
 		}
 		if err := groupHolds(old, holds); err != nil {
-			return nil, err
+			return err
 		}
 		if named > 0 {
-			return nil, store.ErrGroupNamed
+			return store.ErrGroupNamed
 		}
-		return []Query{{SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
-	})
+		return nil
+	}
+	if err := r.engine.Read(ctx, Pages, reads()...); err != nil {
+		return err
+	}
+	if len(old) == 0 || named > 0 {
+		return refused()
+	}
+	return r.deleteNamed(ctx, account, func() []Query { return append([]Query{lockAccount(account)}, reads()...) },
+		func(Tx) ([]Query, error) {
+			if err := refused(); err != nil {
+				return nil, err
+			}
+			return []Query{{SQL: `DELETE FROM target_groups WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
+		})
 }
 
 // KeyRelease implements store.Groups.

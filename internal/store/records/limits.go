@@ -183,27 +183,49 @@ func (r *Records) LimitJobs(
 
 // LimitDelete implements store.Limits.
 func (r *Records) LimitDelete(ctx context.Context, owner job.Owner, key string) (named int, err error) {
-	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
-		var old []*LimitRow
-		named = 0
-		err := t.Run(lockNames(owner.Number), defined(&old, owner.Number, key, ` FOR UPDATE`), Query{
-			SQL:  `SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND named LIMIT $3) n`,
-			Args: []any{owner.Number, key, store.MaxLimitCount}, Row: into(&named),
+	if named, err = r.limitUses(ctx, owner, key); err != nil || named > 0 {
+		return named, err
+	}
+	var old []*LimitRow
+	err = r.deleteNamed(ctx, owner.Number,
+		func() []Query {
+			return []Query{defined(&old, owner.Number, key, ` FOR UPDATE`), limitNamed(&named, owner.Number, key, 1)}
+		},
+		func(t Tx) ([]Query, error) {
+			switch {
+			case len(old) == 0:
+				return nil, fault.NoSuch("limit")
+			case named > 0:
+				return nil, nil
+			}
+			// What waits because of its host goes on; then the row goes, see endPass.
+			now := t.Now()
+			t.Notify(wake(owner.Number, key, now))
+			return []Query{Limits.Put(&LimitRow{Account: owner.Number, Limit: store.Limit{Key: key}, Deleted: true, WakeAt: now})}, nil
 		})
-		switch {
-		case err != nil:
-			return nil, err
-		case len(old) == 0:
-			return nil, fault.NoSuch("limit")
-		case named > 0:
-			return nil, nil
-		}
-		// What waits because of its host goes on; then the row goes, see endPass.
-		now := t.Now()
-		t.Notify(wake(owner.Number, key, now))
-		return []Query{Limits.Put(&LimitRow{Account: owner.Number, Limit: store.Limit{Key: key}, Deleted: true, WakeAt: now})}, nil
-	})
+	if err != nil || named == 0 {
+		return 0, err
+	}
+	all, err := r.limitUses(ctx, owner, key) // there was none a moment ago
+	return max(all, named), err
+}
+
+// limitUses returns how many unfinished jobs name a limit, up to store.MaxLimitCount.
+func (r *Records) limitUses(ctx context.Context, owner job.Owner, key string) (named int, err error) {
+	var found []*LimitRow
+	err = r.engine.Read(ctx, Pages, defined(&found, owner.Number, key, ``), limitNamed(&named, owner.Number, key, store.MaxLimitCount))
+	if err == nil && len(found) == 0 {
+		err = fault.NoSuch("limit")
+	}
 	return named, err
+}
+
+// limitNamed counts the unfinished jobs that name a limit, up to most.
+func limitNamed(named *int, account int64, key string, most int) Query {
+	return Query{
+		SQL:  `SELECT count(*) FROM (SELECT 1 FROM limit_items WHERE account = $1 AND key = $2 AND named LIMIT $3) n`,
+		Args: []any{account, key, most}, Row: into(named),
+	}
 }
 
 // LimitsOf implements store.Limits.

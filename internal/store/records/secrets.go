@@ -65,19 +65,38 @@ func (r *Records) SecretList(ctx context.Context, account int64) ([]*identity.He
 
 // SecretDelete implements store.HeaderSecrets.
 func (r *Records) SecretDelete(ctx context.Context, account int64, name string, limit int) (uses int, err error) {
-	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
-		err := t.Run(lockNames(account), lockAccount(account), Query{
+	found := false
+	reads := func(most int) []Query {
+		return []Query{Named(account, store.Name{Kind: store.NamesSecret, Name: name}, &found), {
 			SQL:  `SELECT count(*) FROM (SELECT 1 FROM secret_uses WHERE account = $1 AND name = $2 LIMIT $3) u`,
-			Args: []any{account, name, limit}, Row: into(&uses),
-		}, Query{
-			SQL: `SELECT 1 FROM header_secrets WHERE account = $1 AND name = $2`, Args: []any{account, name}, None: fault.NoSuch("secret"),
-		})
-		if err != nil || uses > 0 {
-			return nil, err
+			Args: []any{account, name, most}, Row: into(&uses),
+		}}
+	}
+	count := func() error {
+		err := r.engine.Read(ctx, Pages, reads(limit)...)
+		if err == nil && !found {
+			err = fault.NoSuch("secret")
 		}
-		return []Query{{SQL: `DELETE FROM header_secrets WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
-	})
-	return uses, err
+		return err
+	}
+	if err := count(); err != nil || uses > 0 {
+		return uses, err
+	}
+	err = r.deleteNamed(ctx, account, func() []Query { return append([]Query{lockAccount(account)}, reads(1)...) },
+		func(Tx) ([]Query, error) {
+			switch {
+			case !found:
+				return nil, fault.NoSuch("secret")
+			case uses > 0:
+				return nil, nil
+			}
+			return []Query{{SQL: `DELETE FROM header_secrets WHERE account = $1 AND name = $2`, Args: []any{account, name}}}, nil
+		})
+	if err != nil || uses == 0 {
+		return 0, err
+	}
+	err = count() // there was none a moment ago
+	return max(uses, 1), err
 }
 
 // encrypted returns a query that adds encrypted values to found.

@@ -3,6 +3,9 @@ package storetest
 import (
 	"errors"
 
+	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -15,6 +18,9 @@ var nameTests = group{
 	"ChangesAreRefused":   namesOfChanges,
 	"DeletionIsUnderWay":  namesDuringDeletion,
 	"DeletionComesSecond": namesBeforeDeletion,
+	"ChangeDuringOne":     namesOfPutDuringDeletion,
+	"KeysOfTheRefused":    namesOfKeys,
+	"RefusedDeletions":    namesOfRefusedDeletions,
 }
 
 // namingAll is the arguments of a schedule's job that names the limit l and the secret s.
@@ -122,7 +128,9 @@ func namesBeforeDeletion(w *world) {
 	_, err := w.s.JobInsertBatch(w.ctx, []store.NewJob{w.namingGroup()}, func(r []store.Inserted) error {
 		if !begun {
 			begun = true
-			go func() { deleted <- w.s.GroupDelete(w.ctx, w.owner.Number, "g", nil) }()
+			go func() {
+				deleted <- w.insistently(func() error { return w.s.GroupDelete(w.ctx, w.owner.Number, "g", nil) })
+			}()
 		}
 		return nil
 	})
@@ -138,4 +146,85 @@ func (w *world) namingGroup() store.NewJob {
 	n.Job.Args = n.Schedule.Args
 	n.Names = store.NamesOf(n.Job.Args, &n.Job.Hidden)
 	return n
+}
+
+// insistently calls f until it is not refused because others are under way.
+func (w *world) insistently(f func() error) error {
+	for {
+		if err := f(); fault.CodeOf(err) != fault.Unavailable || errors.Is(err, store.ErrNameGone) || w.ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// namesOfPutDuringDeletion is namesDuringDeletion for a call that locks other records first.
+func namesOfPutDuringDeletion(w *world) {
+	w.putGroup(w.owner, "g", "[]")
+	put := make(chan error, 1)
+	begun := false
+	key := "a"
+	next := w.namingGroup()
+	next.Job.Key, next.Schedule.Key = &key, &key
+	err := w.s.GroupDelete(w.ctx, w.owner.Number, "g", func(int64) error {
+		if !begun {
+			begun = true
+			go func() {
+				put <- w.insistently(func() error {
+					_, err := w.s.SchedulePut(w.ctx, w.owner, store.PutKeys{Keys: []string{key}},
+						func(*store.Holders) ([]*store.Changes, error) { return []*store.Changes{{Next: &next}}, nil })
+					return err
+				})
+			}()
+		}
+		return nil
+	})
+	w.ok("GroupDelete", err)
+	if err := <-put; !errors.Is(err, store.ErrNameGone) {
+		w.Errorf("SchedulePut of a schedule whose group was being deleted: %v", err)
+	}
+}
+
+// namesOfKeys: a job that names what is not there does not keep its key from the others of
+// its call.
+func namesOfKeys(w *world) {
+	for _, insert := range []func([]store.NewJob) ([]store.Inserted, error){
+		func(jobs []store.NewJob) ([]store.Inserted, error) { return w.s.JobInsertMany(w.ctx, jobs) },
+		func(jobs []store.NewJob) ([]store.Inserted, error) {
+			return w.s.JobInsertBatch(w.ctx, jobs, func([]store.Inserted) error { return nil })
+		},
+	} {
+		key := uuid.NewString()
+		bad, last := w.keyed(w.owner, key), w.keyed(w.owner, key)
+		bad.Names = []store.Name{{Kind: store.NamesSecret, Name: "none"}}
+		last.Names = bad.Names
+		r, err := insert([]store.NewJob{bad, w.keyed(w.owner, key), w.keyed(w.owner, key), last})
+		w.ok("storing jobs with one key", err)
+		if !r[0].Gone || r[1].Job == nil || r[1].Conflict || !r[2].Conflict || r[2].Job.ID != r[1].Job.ID || !r[3].Gone {
+			w.Errorf("jobs with one key of which the first and the last name what is not there: %+v", r)
+		}
+	}
+}
+
+// namesOfRefusedDeletions: what can't be deleted is not deleted at once, also while a job
+// is being stored that names other records.
+func namesOfRefusedDeletions(w *world) {
+	w.withUses()
+	w.create(w.namingAll(w.recurring(w.owner, w.ahead())))
+	_, err := w.s.JobInsertBatch(w.ctx, []store.NewJob{w.namingAll(w.recurring(w.owner, w.ahead()))}, func([]store.Inserted) error {
+		_, err := w.s.LimitDelete(w.ctx, w.owner, "none")
+		w.wantCode("LimitDelete of none", err, fault.NotFound)
+		_, err = w.s.SecretDelete(w.ctx, w.owner.Number, "none", 10)
+		w.wantCode("SecretDelete of none", err, fault.NotFound)
+		w.wantCode("GroupDelete of none", w.s.GroupDelete(w.ctx, w.owner.Number, "none", nil), fault.NotFound)
+		named, err := w.s.LimitDelete(w.ctx, w.owner, "l")
+		if err != nil || named != 1 {
+			w.Errorf("LimitDelete of one that a job names: %d, %v", named, err)
+		}
+		uses, err := w.s.SecretDelete(w.ctx, w.owner.Number, "s", 10)
+		if err != nil || uses != 1 {
+			w.Errorf("SecretDelete of one that a job names: %d, %v", uses, err)
+		}
+		return nil
+	})
+	w.ok("JobInsertBatch", err)
 }
