@@ -121,6 +121,47 @@ func TestRelay_TakesBackTheNoteOfABatchThatWaits(t *testing.T) {
 	}
 }
 
+// TestRelay_SettlesABatchWhileTheNextIsHeld: what was answered is settled although the
+// service becomes unavailable for the batch after it.
+func TestRelay_SettlesABatchWhileTheNextIsHeld(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	const rest = 5 // so that no further batch is taken
+	jobs := []string{`{"poison":1}`}
+	for i := range minRows - 1 + rest {
+		jobs = append(jobs, fmt.Sprintf(`{"n":%d}`, i))
+	}
+	insert(t, db, jobs...)
+	s := newRecorder(t)
+	var calls atomic.Int32
+	var well atomic.Bool
+	ready := make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			<-ready
+		} else if !well.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(service.Close)
+	r := newRelay(t, url, service.URL)
+	r.notedFor = time.Hour
+	run(t, r)
+	eventually(t, "two batches are noted", func() bool { return notes(t, db) == 2 })
+	close(ready)
+	eventually(t, "the first batch is settled", func() bool { return count(t, db, waiting) == rest && notes(t, db) == 1 })
+	if n := count(t, db, `SELECT count(*) FROM punctual_outbox_failed`); n != 1 {
+		t.Errorf("%d rows have failed, want 1", n)
+	}
+	well.Store(true)
+	eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 && notes(t, db) == 0 })
+	if got := strings.Join(s.stored(), " "); got != strings.Join(jobs[1:], " ") || s.again > 0 {
+		t.Errorf("%d rows again; arrived: %s", s.again, got)
+	}
+}
+
 // TestRelay_StopsWhileABatchWaits: it was not sent, so it is not noted.
 func TestRelay_StopsWhileABatchWaits(t *testing.T) {
 	t.Parallel()

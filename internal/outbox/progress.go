@@ -33,14 +33,33 @@ func (r *Relay) ready(ctx context.Context, p *progress) bool {
 		return false
 	}
 	for len(p.flights) > 0 && (p.alone || !p.full || p.flights[0].held()) {
-		<-p.flights[0].landed
-		if !p.land() {
+		if !r.landing(ctx, p) || !p.land() {
 			return false
 		}
 	}
 	if len(p.flights) == 0 {
 		r.pause(ctx, p.pause(time.Now()))
 	}
+	return true
+}
+
+// landing waits until the first flight is over. If the service can't be used for it, which
+// can take days, it settles those before it meanwhile. It reports false if it could not.
+func (r *Relay) landing(ctx context.Context, p *progress) bool {
+	f := p.flights[0]
+	select {
+	case <-f.landed:
+		return true
+	case <-f.delayed:
+	}
+	if len(p.next.answered)+len(p.next.failed)+len(p.next.ended) > 0 {
+		r.endedNotes(p.next, false)
+		if _, ok := r.turn(ctx, p.next); !ok {
+			return false
+		}
+		p.next = &turn{}
+	}
+	<-f.landed // it ends with the lease or with ctx
 	return true
 }
 
