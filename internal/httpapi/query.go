@@ -57,7 +57,10 @@ func (q *query) whole(name string, least, most, fallback int) int {
 // list reads limit, offset, order_by and cursor.
 func (q *query) list(name string, owner job.Owner, orders []string) job.ListQuery {
 	l := job.ListQuery{Limit: q.whole("limit", 1, maxLimit, defaultLimit), Offset: q.whole("offset", 0, maxOffset, 0)}
-	order, why := readOrder(q.Values, orders)
+	order, why := job.Order{}, ""
+	if len(orders) > 0 { // else order_by is refused with the other unknown parameters
+		order, why = readOrder(q.Values, orders)
+	}
 	if why != "" {
 		q.Refuse("order_by", why)
 	}

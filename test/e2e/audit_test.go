@@ -89,6 +89,7 @@ func TestAudit_LogIsPaged(t *testing.T) {
 	a.Get("/api/account/audit?cursor=x").WantParameters("cursor")
 	a.Get("/api/account/audit?event=").WantParameters("event")
 	a.Get("/api/account/audit?offset=1&order_by[]=event").WantParameters("offset", "order_by")
+	a.Get("/api/account/audit?order_by=event,id,asc").WantParameters("order_by")
 	jobs := a.Get("/api/jobs?limit=1")
 	if cursor := jobs.Next(); cursor != "" {
 		t.Fatalf("there are jobs: %s", cursor)

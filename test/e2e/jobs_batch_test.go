@@ -148,9 +148,11 @@ func TestBatch_RefusesWhatCantBeRead(t *testing.T) {
 	deep := with(waiting, `"body":`+strings.Repeat("[", 200)+strings.Repeat("]", 200))
 	a.Post(batchPath, array(waiting, deep)).WantPointers("#/1/body")
 	ndjson(a.Client, strings.Repeat(waiting+"\n", 1001)).WantProblem(413)
-	large := with(waiting, `"body":"`+strings.Repeat("x", 1<<20)+`"`)
-	ndjson(a.Client, strings.Repeat(large+"\n", 8)).WantProblem(413)
+	large := with(waiting, `"body":"`+strings.Repeat("x", 1<<20-200)+`"`)
+	ndjson(a.Client, strings.Repeat(large+"\n", 9)).WantProblem(413)
 	ndjson(a.Client, strings.Repeat(large+"\n", 7)).Want(201)
+	tooLarge := with(waiting, `"body":"`+strings.Repeat("x", 1<<20)+`"`)
+	ndjson(a.Client, waiting+"\n"+tooLarge).WantPointers("#/1")
 }
 
 // TestBatch_AKillStoresAllOrNothing kills the service while batches are created.

@@ -173,10 +173,10 @@ func TestJobExpiry_DiscardsAJobWhoseRetryWouldBeTooLate(t *testing.T) {
 	wantSame(t, "the callback's response", message.Get("response"), `null`)
 	wantSame(t, "the callback's kind", message.Get("error.kind"), `"expired"`)
 	var types []string
-	for _, hit := range webhook.Await(t, 9, soon) {
+	for _, hit := range webhook.Await(t, 10, soon) {
 		types = append(types, strings.TrimPrefix(hit.JSON().Get("type").Str(), "job."))
 	}
-	if got := strings.Join(types, " "); got != "started request response error started request response error finished" {
+	if got := strings.Join(types, " "); got != "started request response error started request response error error finished" {
 		t.Errorf("events: %s", got)
 	}
 }

@@ -97,7 +97,8 @@ func (c *contact) bound(ctx context.Context, limit time.Duration) (context.Conte
 	}
 	ctx, lose := context.WithCancelCause(ctx)
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(c.lost, func() { lose(context.Cause(c.lost)) })
+	lost := c.lost // found replaces it
+	stop := context.AfterFunc(lost, func() { lose(context.Cause(lost)) })
 	return ctx, func() { stop(); cancel(); lose(nil) }, nil
 }
 
