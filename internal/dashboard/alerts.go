@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/alert/consent"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/notify"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -35,7 +36,7 @@ func (s *Server) alerts(c *call) error {
 	d.Form.Values = url.Values{"on": {"failed", "recovered"}}
 	i := slices.IndexFunc(d.Alerts, func(a view.Alert) bool { return a.Name == c.param("name") })
 	if i >= 0 {
-		d.Form.Values = d.Alerts[i].Values()
+		d.Form.Values = d.Values(&d.Alerts[i])
 	}
 	return c.render(http.StatusOK, view.AlertsPage(d))
 }
@@ -49,7 +50,7 @@ func (s *Server) readAlerts(c *call) (*view.Alerts, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &view.Alerts{Notice: c.notice(), Form: view.Refusal{Form: "alert"},
+	d := &view.Alerts{Notice: c.notice(), ReadOnly: !c.may(identity.RoleEditor), Form: view.Refusal{Form: "alert"},
 		Unsendable: func(address string) string { return recipientNotes[state(address)] }}
 	open, err := s.Alerts.Open(c.r.Context(), c.owner(), alertsScanned)
 	if err != nil {

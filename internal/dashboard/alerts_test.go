@@ -118,6 +118,42 @@ func asking(m *mails) siteOption {
 
 var consentLink = regexp.MustCompile(consent.Path + `[\w-]{43}`)
 
+// Addresses of webhooks may be credentials: who only reads must not see them.
+func TestAlerts_ShowViewersNoCredentials(t *testing.T) {
+	w := newSite(t, false)
+	ann := w.citizen()
+	account := w.owner("ann@example.com")
+	viewer, editor := w.joins(account, "vic@example.com", identity.RoleViewer), w.joins(account, "edd@example.com", identity.RoleEditor)
+	ann.want(ann.post("/alerts", "name", "ops", "on", "failed", "webhook", "https://example.com/hunter2", "slack",
+		"https://hooks.example.com/hunter2", "pagerduty", "R0123456789hunter2000"), 303, "/alerts?done=alertcreated")
+	form := viewer.want(viewer.get("/alerts?name=ops"), 200, "ops").inputs("/alerts")
+	if got := form.Get("webhook") + "|" + form.Get("slack") + "|" + form.Get("pagerduty"); got != "example.com|Slack|PagerDuty" {
+		t.Errorf("a viewer's form has %s", got)
+	}
+	if got := editor.want(editor.get("/alerts?name=ops"), 200, "ops").inputs("/alerts").Get("pagerduty"); got != "R0123456789hunter2000" {
+		t.Errorf("an editor's form has %s", got)
+	}
+
+	one := w.create(account, `{"url":"https://example.com/","schedule_in":3600}`)
+	failed := w.logs(one, job.EventAlertFailed,
+		`{"url":"https://hooks.example.com/hunter2","type":"job.failed","attempts":8,"response":null,"error":null}`)
+	page := "/logs/" + failed[0].ID.String()
+	for _, x := range []struct {
+		of    *browser
+		path  string
+		shows bool
+	}{
+		{viewer, page, false}, {viewer, page + "?reveal=true", false}, {editor, page, false}, {editor, page + "?reveal=true", true},
+		{ann, "/try/api/logs", false}, {ann, "/try/api/logs/" + failed[0].ID.String(), false},
+	} {
+		x.of.header.Set(tryHeader, "1")
+		a := x.of.want(x.of.get(x.path), 200, "https://hooks.example.com/")
+		if strings.Contains(a.body, "hunter2") != x.shows {
+			t.Errorf("GET %s: the credential is there: %v, want %v", x.path, !x.shows, x.shows)
+		}
+	}
+}
+
 func TestAlerts_ShowWhichRecipientsGetNothing(t *testing.T) {
 	m := &mails{sent: map[string]string{}}
 	w := newSite(t, false, asking(m))

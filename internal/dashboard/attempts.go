@@ -128,7 +128,7 @@ func (s *Server) attempt(c *call) error {
 	d.Request = request
 	for _, l := range []*job.Log{d.Request, d.Outcome} {
 		if l != nil {
-			l.Payload = c.show(l.Payload, &d.Hidden)
+			c.showLog(l, &d.Hidden)
 		}
 	}
 	if d.Request != nil {

@@ -61,7 +61,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	}
 	slices.Reverse(d.Logs)
 	for _, l := range d.Logs {
-		l.Payload = c.show(l.Payload, &d.Hidden)
+		c.showLog(l, &d.Hidden)
 	}
 	if d.Deliveries, err = s.Service.Deliveries(ctx, c.owner(), d.Job.Number, deliveriesShown); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (s *Server) compareAttempts(c *call) error {
 	}
 	slices.Reverse(logs)
 	for _, l := range logs {
-		l.Payload = c.show(l.Payload, &d.Hidden)
+		c.showLog(l, &d.Hidden)
 	}
 	if d.Attempts = view.AttemptsOf(logs); len(d.Attempts) < 2 {
 		return fault.New(fault.NotFound, "The job has no two attempts to compare.")

@@ -164,5 +164,6 @@ func (s *Server) jobLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.text(ui.Pretty(job.WithoutTimings(log.Event, c.show(log.Payload, &view.Hidden{}))))
+	c.showLog(log, &view.Hidden{})
+	return c.text(ui.Pretty(job.WithoutTimings(log.Event, log.Payload)))
 }

@@ -119,7 +119,7 @@ func (s *Server) exportLogs(c *call) error {
 		return s.Service.Export(c.r.Context(), c.owner(), selection.Query.Schedule, selection.Logs(), func(logs []*job.Log) error {
 			started = true
 			for _, l := range logs {
-				l.Payload = c.show(l.Payload, &view.Hidden{})
+				c.showLog(l, &view.Hidden{})
 			}
 			return part(logs)
 		})
@@ -142,6 +142,7 @@ func (s *Server) log(c *call) error {
 		return err
 	}
 	hidden := c.newHidden(c.href("/logs/%s", id))
-	found.Payload = job.WithoutTimings(found.Event, c.show(found.Payload, &hidden))
+	c.showLog(found, &hidden)
+	found.Payload = job.WithoutTimings(found.Event, found.Payload)
 	return c.render(http.StatusOK, view.LogPage(found, view.LineOf(found), hidden))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
+	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
@@ -24,8 +25,8 @@ func (c *call) newHidden(page string) view.Hidden {
 	return view.Hidden{Show: page + "?reveal=true"}
 }
 
-// show returns args or the payload of a log as the page shows them: with masked
-// credentials, unless they are to be revealed. It marks hidden if there are any.
+// show returns args as the page shows them: with masked credentials, unless they are to be
+// revealed. It marks hidden if there are any.
 func (c *call) show(object rawjson.Value, hidden *view.Hidden) rawjson.Value {
 	masked := job.MaskCredentials(object)
 	if !bytes.Equal(masked, object) {
@@ -35,6 +36,19 @@ func (c *call) show(object rawjson.Value, hidden *view.Hidden) rawjson.Value {
 		return object
 	}
 	return masked
+}
+
+// showLog gives a log the payload that the page shows, as show does. The receivers of alerts
+// are revealed only to those who may change alerts.
+func (c *call) showLog(l *job.Log, hidden *view.Hidden) {
+	masked := job.MaskLog(l.Event, l.Payload)
+	mayReveal := l.Event != job.EventAlertFailed || c.may(identity.RoleEditor)
+	if mayReveal && !bytes.Equal(masked, l.Payload) {
+		hidden.Any = true
+	}
+	if !mayReveal || !c.reveals() {
+		l.Payload = masked
+	}
 }
 
 // partOf returns the address of a live part of a page, which shows credentials if

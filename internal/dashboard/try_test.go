@@ -58,7 +58,7 @@ func TestTry_RefusesWhatChangesStreamsOrShowsSecrets(t *testing.T) {
 	ann.header.Set(tryHeader, "1")
 	one := w.create(w.owner("ann@example.com"), `{"url":"https://example.com/","schedule_in":3600}`)
 	for _, path := range []string{"/try/api/events", "/try/api/listen", "/try/api/logs/export", "/try/api/account/signing-secrets",
-		"/try/api/operations", "/try/api/groups", "/try/api/jobs/" + one.ID.String() + "/revisions",
+		"/try/api/operations", "/try/api/groups", "/try/api/alerts", "/try/api/alerts/ops", "/try/api/jobs/" + one.ID.String() + "/revisions",
 		"/try/mcp", "/try/metrics", "/try/docs", "/try/api"} {
 		if a := ann.get(path); a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "needs a key") {
 			t.Errorf("GET %s: status %d, %s", path, a.StatusCode, a.body)

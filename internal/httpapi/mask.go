@@ -11,8 +11,8 @@ import (
 const maskParameter = "mask"
 
 // readMask reads the parameter mask of calls that show records. With mask=true,
-// the values of headers that are credentials are shown as "***"; to sessions they always
-// are.
+// the values of headers that are credentials, and the paths of receivers of alerts in logs,
+// are shown as "***"; to sessions they always are.
 func (c *call) readMask(route route, method string) {
 	if !slices.Contains(parameters[method+" "+route.path], maskParameter) {
 		return
@@ -62,7 +62,7 @@ func (c *call) masked(l *job.Log) *job.Log {
 		return l
 	}
 	shown := *l
-	shown.Payload = job.MaskCredentials(l.Payload)
+	shown.Payload = job.MaskLog(l.Event, l.Payload)
 	return &shown
 }
 

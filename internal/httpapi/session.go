@@ -18,6 +18,7 @@ var keyOnly = map[string]bool{
 	"/api/jobs/{job_id}/revisions": true, "/api/schedules/{schedule_id}/revisions": true,
 	"/api/operations": true, "/api/operations/{operation_id}": true,
 	"/api/groups": true, "/api/groups/{name}": true,
+	"/api/alerts": true, "/api/alerts/{name}": true, // receivers
 }
 
 // roles are what calls need of a person, by the scope that they need of a key.
@@ -38,7 +39,7 @@ func (s *Server) ServeSession(w http.ResponseWriter, r *http.Request, person aut
 	if !reads || !strings.HasPrefix(pattern, "/api/") || streams[pattern] || keyOnly[pattern] || s.mounted(r.URL.Path) != nil {
 		s.answer("refused", func(*call) error {
 			return fault.New(fault.Forbidden, "this call needs a key; a session of the dashboard permits calls that only read, "+
-				"and no streams, nor what may show credentials: signing secrets, revisions, operations and groups")
+				"and no streams, nor what may show credentials: signing secrets, revisions, operations, groups and alerts")
 		}, s.problem).ServeHTTP(w, r)
 		return
 	}

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bytes"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -63,6 +65,45 @@ func MaskCredentials(object rawjson.Value) rawjson.Value {
 	}
 	members[i].Value = rawjson.Object(headers)
 	return rawjson.Object(members)
+}
+
+// MaskLog returns the payload of a log with masked credentials: those in the headers of
+// a request or a response, and those in the address that an alert is sent to.
+func MaskLog(event string, payload rawjson.Value) rawjson.Value {
+	payload = MaskCredentials(payload)
+	if payload.Kind() != '{' {
+		return payload
+	}
+	members := rawjson.Members(payload)
+	changed := false
+	for i, m := range members {
+		shown := m.Value
+		switch {
+		case m.Name == "response":
+			shown = MaskCredentials(m.Value)
+		case m.Name == "url" && event == EventAlertFailed:
+			shown = maskAddress(m.Value)
+		}
+		changed = changed || !bytes.Equal(shown, m.Value)
+		members[i].Value = shown
+	}
+	if !changed {
+		return payload
+	}
+	return rawjson.Object(members)
+}
+
+// maskAddress returns the address of a receiver, a string, without its path and query.
+// E-mail addresses are no credentials.
+func maskAddress(address rawjson.Value) rawjson.Value {
+	u, err := url.Parse(rawjson.Text(address))
+	switch {
+	case err != nil || u.Host == "" && u.Scheme != "mailto":
+		return masked
+	case u.Scheme == "mailto":
+		return address
+	}
+	return rawjson.Quote(u.Scheme + "://" + u.Host + "/" + maskedText)
 }
 
 // KeepCredentials returns an object with the headers' values of before in place of

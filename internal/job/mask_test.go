@@ -32,6 +32,24 @@ func TestMaskCredentials_ChangesNothingElse(t *testing.T) {
 	}
 }
 
+func TestMaskLog(t *testing.T) {
+	for _, x := range []struct{ event, payload, want string }{
+		{EventRequest, `{"url":"https://x/a?k=1","headers":{"cookie":"c"}}`, `{"url":"https://x/a?k=1","headers":{"cookie":"***"}}`},
+		{EventAlertFailed, `{"url":"https://hooks.slack.com/services/T/B/x?y=1","attempts":8,"response":null}`,
+			`{"url":"https://hooks.slack.com/***","attempts":8,"response":null}`},
+		{EventAlertFailed, `{"url":"https://user:pw@example.com:8443/x"}`, `{"url":"https://example.com:8443/***"}`},
+		{EventAlertFailed, `{"url":"mailto:ops@example.com"}`, `{"url":"mailto:ops@example.com"}`},
+		{EventAlertFailed, `{"url":"R0123456789"}`, `{"url":"***"}`},
+		{EventAlertFailed, `{"url":7}`, `{"url":"***"}`},
+		{EventCallbackFailed, `{"response":{"headers":{"set-cookie":["c"]}}}`, `{"response":{"headers":{"set-cookie":["***"]}}}`},
+		{EventAlertFailed, `[]`, `[]`},
+	} {
+		if got := MaskLog(x.event, rawjson.Value(x.payload)); string(got) != x.want {
+			t.Errorf("%s %s is shown as %s, want %s", x.event, x.payload, got, x.want)
+		}
+	}
+}
+
 func TestKeepCredentials_PutsBackWhatWasMasked(t *testing.T) {
 	before := rawjson.Value(`{"headers":{"Authorization":"one","x-api-key":["two","three"],"x-team":"four"}}`)
 	for object, want := range map[string]string{

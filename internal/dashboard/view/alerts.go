@@ -17,11 +17,13 @@ import (
 
 // Alerts is the page of an account's alerts.
 type Alerts struct {
-	Alerts  []Alert // by name
-	Notice  string
-	Form    Refusal // what the form for an alert shows
-	Tested  string  // the alert that was tested; "" for none
-	Results []AlertResult
+	Alerts []Alert // by name
+	Notice string
+	// ReadOnly reports that the person can't change alerts.
+	ReadOnly bool
+	Form     Refusal // what the form for an alert shows
+	Tested   string  // the alert that was tested; "" for none
+	Results  []AlertResult
 	// Notices are a page of what alerts have sent, the latest first; Newest and Older
 	// lead to other pages, "" if there are none.
 	Notices       []AlertNotice
@@ -203,8 +205,9 @@ func texts(list rawjson.Value) []string {
 	return all
 }
 
-// Values returns the texts of the form for the alert.
-func (a *Alert) Values() url.Values {
+// Values returns the texts of the form for an alert. Those who can't save it see of
+// receivers what the list shows: addresses of webhooks may be credentials.
+func (d *Alerts) Values(a *Alert) url.Values {
 	duration := job.Field{Kind: job.DurationValue}
 	text := func(name string) string {
 		v := rawjson.Get(a.Definition, name)
@@ -221,7 +224,11 @@ func (a *Alert) Values() url.Values {
 		"schedule_id":  {rawjson.Text(rawjson.Get(match, "schedule_id"))},
 	}
 	for _, kind := range notify.ChannelNames() {
-		values.Set(kind, strings.Join(a.receivers(kind), "\n"))
+		receivers := a.receivers(kind)
+		if d.ReadOnly {
+			receivers = a.shown(notify.ChannelNamed(kind))
+		}
+		values.Set(kind, strings.Join(receivers, "\n"))
 	}
 	return values
 }
@@ -250,11 +257,17 @@ func (a *Alert) watched() string {
 func (a *Alert) receiverSummary() string {
 	var words []string
 	for _, channel := range notify.Channels {
-		for _, text := range a.receivers(channel.Name) {
-			words = append(words, channel.Shown(channel.TargetOf(text)))
-		}
+		words = append(words, a.shown(channel)...)
 	}
 	return strings.Join(words, ", ")
+}
+
+// shown returns the receivers of a channel as lists show them.
+func (a *Alert) shown(channel *notify.Channel) (all []string) {
+	for _, text := range a.receivers(channel.Name) {
+		all = append(all, channel.Shown(channel.TargetOf(text)))
+	}
+	return all
 }
 
 // pending returns the e-mail addresses that get no e-mails of an alert, each with the
