@@ -37,6 +37,16 @@ type Schedule struct {
 // part returns the address of a live part.
 func (d *Schedule) part(name string) string { return d.Part + name }
 
+// firstRun returns when the schedule's first run is due: the beginning of a cron's grid is
+// no tick of it. It returns zero if there is none.
+func (r *ScheduleRow) firstRun() time.Time {
+	grid, _ := r.Grid()
+	if grid == nil {
+		return r.FirstDue
+	}
+	return grid.First(grid.Begin)
+}
+
 // lateness returns how late a run started; false if it has not started, or if it
 // was due before the schedule was created.
 func (r *ScheduleRow) lateness(run *job.RunSummary) (time.Duration, bool) {
