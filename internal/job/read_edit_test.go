@@ -156,7 +156,8 @@ func TestEdits_ResultIsBounded(t *testing.T) {
 // Whatever its size, a record can be postponed, renamed and retried.
 func TestEdits_LargestRecordTakesShortFields(t *testing.T) {
 	long := strings.Repeat("0", 300)
-	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","body":"` + strings.Repeat("a", job.MaxRequest+9) + `","method":"get","headers":{}}`)}
+	large := strings.Repeat("a", job.MaxRequest+9)
+	j := &job.Job{Args: rawjson.Value(`{"url":"https://x","body":"` + large + `","method":"get","headers":{}}`)}
 	for body, want := range map[string][]string{
 		`{"schedule_in":[30,"seconds"]}`:                             nil,
 		`{"scheduled_at":"2027-01-01T00:00:00.000001Z"}`:             nil,
