@@ -52,7 +52,8 @@ func (c *serviceFlags) rerun(env *environment, path string, body []byte) (record
 }
 
 // callRepeating is call for a request that the service recognises by its request_id or
-// Idempotency-Key: it repeats it while it does not know what became of it. repeated reports whether it did.
+// Idempotency-Key: it repeats it while it does not know what became of it. repeated
+// reports whether it did.
 func (c *serviceFlags) callRepeating(env *environment, path string, body []byte,
 	header http.Header) (got *client.Response, repeated bool, err error) {
 	s, err := c.session(env)

@@ -268,6 +268,15 @@ func TestReadScheduleEdit_ChecksTheWholeRecord(t *testing.T) {
 	}
 }
 
+// wantFirstRun tests when a schedule runs first after an edit of its timing.
+func wantFirstRun(t *testing.T, s *job.Schedule, body, want string) {
+	t.Helper()
+	e, err := job.ReadScheduleEdit(s, rawjson.Value(body), job.ReadOptions{Now: changedAt})
+	if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != want {
+		t.Errorf("%s, edited by %s: %v, %+v, want %s", s.Args, body, err, e, want)
+	}
+}
+
 // A new frequency begins at the first time that was asked for, not at the old
 // expression's first tick after it. schedule_in counts from the create, ten seconds
 // before the edit.
@@ -292,10 +301,7 @@ func TestReadScheduleEdit_BeginsAtTheFirstTimeAskedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &job.Schedule{ID: d.ScheduleID, FirstDue: d.Grid.Begin, Args: d.Args}
-		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
-		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
-			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
-		}
+		wantFirstRun(t, s, x.body, x.want)
 	}
 }
 
@@ -317,10 +323,7 @@ func TestReadScheduleEdit_BeginningThatWasStoredAsATick(t *testing.T) {
 	} {
 		s := &job.Schedule{FirstDue: tick, Args: rawjson.Value(`{"url":"https://x","cron":"0 0 1 1 *",` + x.first +
 			`,"method":"get","headers":{}}`)}
-		e, err := job.ReadScheduleEdit(s, rawjson.Value(x.body), job.ReadOptions{Now: changedAt})
-		if err != nil || !e.Moves || e.ScheduledAt.Format(time.RFC3339Nano) != x.want {
-			t.Errorf("%s, edited by %s: %v, %v, want %s", x.first, x.body, e.ScheduledAt, err, x.want)
-		}
+		wantFirstRun(t, s, x.body, x.want)
 	}
 }
 

@@ -24,7 +24,8 @@ var errLine = errors.New("a message on standard input is larger than 2 MiB")
 
 // stdio is a connection over standard input and output, one message a line. It answers
 // lines that are no messages itself, and ends only after what was asked is answered.
-// Reading never waits for a write: a client may send much before it reads anything.
+// Reading waits for a write only while maxRefusals wait to be written: a client may send
+// much before it reads anything.
 type stdio struct {
 	out      io.WriteCloser
 	in       io.Closer
