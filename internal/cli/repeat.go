@@ -26,23 +26,27 @@ const (
 // whether an earlier try may have created it.
 func (c *serviceFlags) create(env *environment, body []byte) (record []byte, repeated bool, err error) {
 	body, id := identify(body)
-	got, repeated, err := c.callRepeating(env, "/api/jobs", body, nil)
-	if repeated && err != nil && id != "" {
-		err = fmt.Errorf("%w\nIt isn't known whether the job was created; with --request-id %s the command creates it once", err, id)
+	doubt := ""
+	if id != "" {
+		doubt = "It isn't known whether the job was created; with --request-id " + id + " the command creates it once"
 	}
-	if err != nil {
-		return nil, repeated, err
-	}
-	record, err = c.data(env, got)
-	return record, repeated, err
+	return c.recordRepeating(env, "/api/jobs", body, nil, doubt)
 }
 
 // rerun repeats a job once, although its response is lost. repeated reports whether an
 // earlier try may have done so.
 func (c *serviceFlags) rerun(env *environment, path string, body []byte) (record []byte, repeated bool, err error) {
-	got, repeated, err := c.callRepeating(env, path+"/rerun", body, http.Header{"Idempotency-Key": {"auto-" + rand.Text()}})
-	if repeated && err != nil {
-		err = fmt.Errorf("%w\nIt isn't known whether the new job was created; the details of the first one name it", err)
+	return c.recordRepeating(env, path+"/rerun", body, http.Header{"Idempotency-Key": {"auto-" + rand.Text()}},
+		"It isn't known whether the new job was created; the details of the first one name it")
+}
+
+// recordRepeating is callRepeating for a record. Its error has doubt below it if the record
+// may have been created all the same.
+func (c *serviceFlags) recordRepeating(env *environment, path string, body []byte, header http.Header,
+	doubt string) (record []byte, repeated bool, err error) {
+	got, repeated, err := c.callRepeating(env, path, body, header)
+	if repeated && err != nil && doubt != "" {
+		err = fmt.Errorf("%w\n%s", err, doubt)
 	}
 	if err != nil {
 		return nil, repeated, err
