@@ -52,9 +52,9 @@ const (
 
 // filter reads the parameters of a call.
 func (c *call) filter(known filters) (*filter, error) {
-	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	given, err := c.parameters()
 	if err != nil {
-		return nil, bad("the query can't be decoded")
+		return nil, err
 	}
 	f := &filter{}
 	lists := map[string]*[]string{
@@ -62,7 +62,7 @@ func (c *call) filter(known filters) (*filter, error) {
 		"flowControlKey": &f.flows, "callerIp": &f.ips, "scheduleId": &f.schedules, "messageIds": &f.ids, "dlqIds": &f.ids,
 	}
 	values := 0
-	for name, given := range query {
+	for name, given := range given {
 		if !slices.Contains(known, name) {
 			return nil, bad("unknown filter " + strconv.Quote(name) + "; the filters are " + strings.Join(known, ", "))
 		}
@@ -137,6 +137,10 @@ func (f *filter) one(name, value string, all []string) error {
 			return bad("count must be a whole number from 1 to " + strconv.Itoa(maxCount))
 		}
 		f.count = min(n, maxCount)
+	case "order":
+		if value != "latestFirst" {
+			return bad("order must be latestFirst")
+		}
 	case "cursor":
 		f.cursor = value
 	}

@@ -2,7 +2,6 @@ package qstash
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,12 +33,14 @@ type runFilter struct {
 // ignored are parameters that change nothing here.
 var ignored = []string{"groupBy", "trimBody", "source", "messageId"}
 
-func (c *call) runFilter(most int) (*runFilter, error) {
-	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+// runFilter reads the parameters of a call. exact is whether URLs match as a whole unless
+// the call says otherwise.
+func (c *call) runFilter(most int, exact bool) (*runFilter, error) {
+	query, err := c.parameters()
 	if err != nil {
-		return nil, bad("the query can't be decoded")
+		return nil, err
 	}
-	f := &runFilter{count: most, exact: true}
+	f := &runFilter{count: most, exact: exact}
 	lists := map[string]*[]string{
 		"workflowRunIds": &f.ids, "dlqIds": &f.ids, "workflowUrl": &f.urls, "url": &f.urls, "label": &f.labels, "flowControlKey": &f.flows,
 		"callerIp": &f.ips,
@@ -179,11 +180,10 @@ const cancelSearches = 3
 // cancelRuns cancels the runs that are named or that filters select. If there may be more,
 // its answer has a cursor to go on.
 func (c *call) cancelRuns() error {
-	f, err := c.runFilter(defaultCount)
+	f, err := c.runFilter(defaultCount, false)
 	if err != nil {
 		return err
 	}
-	f.exact = f.exact && c.Request.URL.Query().Get("workflowUrlExactMatch") == "true"
 	var runs []*workflow.Run
 	var cursor string
 	for range cancelSearches {

@@ -20,7 +20,7 @@ type shownFailed struct {
 
 // listFailedRuns lists the failed runs.
 func (c *call) listFailedRuns() error {
-	f, err := c.runFilter(defaultCount)
+	f, err := c.runFilter(defaultCount, true)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c *call) listFailedRuns() error {
 
 // eachFailed calls do for the failed runs that are named or selected.
 func (c *call) eachFailed(do func(*workflow.Run) error) (cursor string, err error) {
-	f, err := c.runFilter(defaultCount)
+	f, err := c.runFilter(defaultCount, true)
 	if err != nil {
 		return "", err
 	}

@@ -77,7 +77,7 @@ type shownReport struct {
 
 // listRuns lists runs with their steps.
 func (c *call) listRuns() error {
-	f, err := c.runFilter(listedCount)
+	f, err := c.runFilter(listedCount, true)
 	if err != nil {
 		return err
 	}
