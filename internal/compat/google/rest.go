@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/httpapi"
@@ -224,6 +225,10 @@ func setField(m protoreflect.Message, name string, values []string) error {
 		}
 		return setField(m.Mutable(field).Message(), rest, values)
 	}
+	if field.Message() != nil && field.Message().FullName() == fieldMaskName {
+		m.Set(field, protoreflect.ValueOfMessage(readMask(values).ProtoReflect()))
+		return nil
+	}
 	text, err := fieldJSON(field, values)
 	if err == nil {
 		part := m.New().Interface()
@@ -233,6 +238,29 @@ func setField(m protoreflect.Message, name string, values []string) error {
 		}
 	}
 	return fault.New(fault.Unreadable, "Invalid value at "+strconv.Quote(name))
+}
+
+const fieldMaskName = "google.protobuf.FieldMask"
+
+// readMask reads a mask from the texts of a parameter. As at Google, fields may have the
+// names of JSON or those of the messages, and * stands for all: protojson takes neither of
+// the last two.
+func readMask(values []string) *fieldmaskpb.FieldMask {
+	mask := &fieldmaskpb.FieldMask{}
+	for _, path := range strings.Split(values[len(values)-1], ",") {
+		var snake strings.Builder
+		for _, char := range path {
+			if 'A' <= char && char <= 'Z' {
+				snake.WriteByte('_')
+				char += 'a' - 'A'
+			}
+			snake.WriteRune(char)
+		}
+		if path != "" {
+			mask.Paths = append(mask.Paths, snake.String())
+		}
+	}
+	return mask
 }
 
 // fieldJSON returns a message as JSON that has one field.

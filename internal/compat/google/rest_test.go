@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"github.com/punctual-dev/punctual/internal/fault"
 )
 
 func TestMatch(t *testing.T) {
@@ -150,5 +154,37 @@ func TestPageTokens(t *testing.T) {
 		if _, err := readPosition(text); err == nil {
 			t.Errorf("the position %q was accepted", text)
 		}
+	}
+}
+
+func TestSetField_Masks(t *testing.T) {
+	for given, want := range map[string]string{
+		"rateLimits.maxBurstSize,state": "rate_limits.max_burst_size state", "retry_config.max_attempts": "retry_config.max_attempts",
+		"*": "*", "": "", ",name": "name",
+	} {
+		request := &cloudtaskspb.UpdateQueueRequest{}
+		if err := setField(request.ProtoReflect(), "updateMask", []string{given}); err != nil {
+			t.Errorf("the mask %q: %v", given, err)
+		}
+		if got := strings.Join(request.GetUpdateMask().GetPaths(), " "); got != want {
+			t.Errorf("the mask %q names %q, want %q", given, got, want)
+		}
+	}
+}
+
+// A status that quotes bytes which are not UTF-8 can't be marshalled: the response said
+// INTERNAL.
+func TestFail_QuotesBytes(t *testing.T) {
+	s := statusOf(&fault.Error{Code: fault.Unreadable, Message: "unexpected \xff",
+		Problems: []fault.Problem{{Parameter: "\xff", Detail: "must not be \xff"}}})
+	w := httptest.NewRecorder()
+	failREST(w, s)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"status":"INVALID_ARGUMENT"`) {
+		t.Errorf("by REST: %d %s", w.Code, w.Body)
+	}
+	w = httptest.NewRecorder()
+	failRPC(w, s)
+	if w.Header().Get("Grpc-Status-Details-Bin") == "" {
+		t.Error("by gRPC the status has no details")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
@@ -47,7 +48,7 @@ func statusOf(f *fault.Error) *status.Status {
 	if !ok {
 		found = codes[f.Code]
 	}
-	s := &status.Status{Code: int32(found), Message: f.Message}
+	s := &status.Status{Code: int32(found), Message: text(f.Message)}
 	add := func(detail proto.Message) {
 		if packed, err := anypb.New(detail); err == nil {
 			s.Details = append(s.Details, packed)
@@ -64,7 +65,7 @@ func statusOf(f *fault.Error) *status.Status {
 				field = p.Parameter
 			}
 			bad.FieldViolations = append(bad.FieldViolations,
-				&errdetails.BadRequest_FieldViolation{Field: field, Description: p.Detail})
+				&errdetails.BadRequest_FieldViolation{Field: text(field), Description: text(p.Detail)})
 		}
 		add(bad)
 	}
@@ -73,6 +74,10 @@ func statusOf(f *fault.Error) *status.Status {
 	}
 	return s
 }
+
+// text returns a text that messages can have: one that quotes what a client has sent need
+// not be UTF-8, and such a message can't be marshalled.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // httpStatus returns the status of HTTP that stands for a code (google/rpc/code.proto).
 func httpStatus(c int32) int {
