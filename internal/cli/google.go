@@ -10,8 +10,8 @@ type googleFlags struct {
 	AppEngineURL  origin `name:"app-engine-url" setting:"" placeholder:"URL" help:"Where App Engine targets are: a scheme and a host. Default: such targets are refused."`
 }
 
-// Validate implements kong.Validatable.
-func (f *googleFlags) Validate() error {
+// check reports flags that need each other.
+func (f *googleFlags) check() error {
 	switch {
 	case (f.GoogleTLSCert == "") != (f.GoogleTLSKey == ""):
 		return errors.New("--google-tls-cert and --google-tls-key need each other; give both, or none")

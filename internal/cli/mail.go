@@ -20,8 +20,8 @@ type mailFlags struct {
 	SMTPTrustedDomains mailDomains `name:"smtp-trusted-domains" setting:"" placeholder:"DOMAINS" help:"Domains whose addresses get alerts without confirmation, separated by commas. Accounts made through open sign-up need the confirmation of all others."`
 }
 
-// Validate implements kong.Validatable.
-func (f *mailFlags) Validate() error {
+// check reports flags that need each other.
+func (f *mailFlags) check() error {
 	if (f.SMTPURL.Server == nil) != (f.SMTPFrom.Address == nil) {
 		return errors.New("--smtp-url and --smtp-from need each other; give both, or none")
 	}

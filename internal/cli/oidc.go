@@ -30,8 +30,8 @@ type signInFlags struct {
 	SessionMaxAge        maxAge      `name:"session-max-age" setting:"" default:"90d" placeholder:"PERIOD" help:"The longest that anyone stays signed in, as in 12h or 7d."`
 }
 
-// Validate implements kong.Validatable.
-func (f *signInFlags) Validate() error {
+// check reports flags that need each other.
+func (f *signInFlags) check() error {
 	more := f.OIDCClientID != "" || f.OIDCClientSecretFile != "" || f.OIDCAllowedDomains != nil || f.OIDCRoleClaim != "" ||
 		f.OIDCRoles != nil || f.OIDCAccount != ""
 	switch {

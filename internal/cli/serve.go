@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,6 +48,12 @@ type serveCommand struct {
 	APIKey    apiKey    `name:"api-key" setting:"" placeholder:"KEY" help:"The key that --outbox creates jobs with."`
 	LogLevel  level     `setting:"" default:"info" placeholder:"LEVEL" help:"Lowest level to log to standard error: debug, info, warn or error."`
 	LogFormat logFormat `setting:"" placeholder:"FORMAT" help:"Log format: json or text. Default: text at a terminal, JSON elsewhere."`
+}
+
+// Validate implements kong.Validatable. kong does not validate embedded structs, and of
+// several embedded methods with this name Go promotes none.
+func (c *serveCommand) Validate() error {
+	return cmp.Or(c.mailFlags.check(), c.googleFlags.check(), c.signInFlags.check())
 }
 
 // memoryRatio is the part of the control group's memory limit that the Go heap

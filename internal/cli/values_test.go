@@ -175,6 +175,27 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	}
 }
 
+func TestServeRefusesFlagsThatNeedOthers(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"--smtp-url=smtp://mail.example":                                "need each other",
+		"--smtp-from=a@example.com":                                     "need each other",
+		"--google-listen=:0 --google-tls-cert=c.pem":                    "need each other",
+		"--app-engine-url=https://app.example":                          "need --google-listen",
+		"--google-tls-cert=c.pem --google-tls-key=k.pem":                "need --google-listen",
+		"--oidc-client-id=punctual":                                     "need --oidc-issuer",
+		"--oidc-issuer=https://login.example":                           "needs --oidc-client-id",
+		"--password-sign-in=false":                                      "give --oidc-issuer too",
+		"--oidc-issuer=https://login.example --oidc-client-id=punctual": "",
+		"--smtp-url=smtp://mail.example --smtp-from=a@example.com":      "",
+	} {
+		_, problem := parse(t, append([]string{"serve"}, strings.Fields(given)...)...)
+		if (problem == "") != (want == "") || !strings.Contains(problem, want) {
+			t.Errorf("serve %s: %q, want %q", given, problem, want)
+		}
+	}
+}
+
 func TestAnEmptyVariableCountsAsNotSet(t *testing.T) {
 	t.Setenv("PUNCTUAL_CONCURRENCY", "")
 	t.Setenv("PUNCTUAL_ALLOW_PRIVATE_TARGETS", "")
