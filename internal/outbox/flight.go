@@ -33,7 +33,7 @@ func (r *Relay) fly(ctx context.Context, batch []row, note string, before []*fli
 		f.after = before[len(before)-1]
 	}
 	for i := range batch {
-		if at, known := r.inherited[batch[i].id]; known {
+		if at, known := r.sentBefore(&batch[i]); known {
 			if f.known == nil {
 				f.known = map[string]time.Time{}
 			}
@@ -114,6 +114,9 @@ func (r *Relay) deliver(ctx context.Context, f *flight) {
 		r.held(held)
 		r.Log.Warn("rows of the outbox wait", "rows", len(batch), "reason", held.reason)
 		attempts.add(held)
+		if !r.settleHeld(ctx, f) {
+			return
+		}
 		// If the service has none of them, nothing is in doubt while they wait.
 		if !held.sent && attempts.certain() && !r.renote(ctx, f, nil) {
 			return
@@ -133,6 +136,19 @@ func (r *Relay) deliver(ctx context.Context, f *flight) {
 	r.health.serviceIs(nil)
 	f.end()
 	f.complete = true
+}
+
+// settleHeld settles the rows of a flight that have an answer: for the others, the service
+// can be away for days. It ends the standing note as well.
+func (r *Relay) settleHeld(ctx context.Context, f *flight) bool {
+	if len(f.done.answered)+len(f.done.failed) == 0 && r.stands() == "" {
+		return true
+	}
+	if _, ok := r.turn(ctx, &turn{answered: f.done.answered, failed: f.done.failed}); !ok {
+		return false
+	}
+	f.done.answered, f.done.failed = nil, nil
+	return true
 }
 
 // end has the note deleted when the flight is settled.

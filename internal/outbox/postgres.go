@@ -16,10 +16,14 @@ import (
 var postgres = dialect{
 	name: "postgres", now: `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, json: "json",
 	columns: `id::text AS id, job::text AS job, (extract(epoch FROM created_at) * 1000000)::bigint AS created, octet_length(job::text) AS size`,
-	limit:   limitPostgres,
-	bind:    numbered,
-	ahead:   true,
-	turn:    turnPostgres,
+	// Statistics are kept over a stop and reset when the server recovers from a failure, and
+	// those of a standby are its own. Before version 15 they take long to read.
+	incarnated: `CASE WHEN current_setting('server_version_num')::int >= 150000
+		THEN coalesce(extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text, '') ELSE '' END`,
+	limit: limitPostgres,
+	bind:  numbered,
+	ahead: true,
+	turn:  turnPostgres,
 	again: func(err error) bool {
 		var server *pgconn.PgError
 		return errors.As(err, &server) && (server.Code == "40001" || server.Code == "40P01")

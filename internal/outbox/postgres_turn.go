@@ -60,6 +60,10 @@ func (s *source) turnOnce(ctx context.Context, t *turn) (taken []row, err error)
 			note := s.noting(t.note, taken)
 			end.Queue(numbered(note.query), note.args...)
 		}
+		if t.stand != "" {
+			note := s.insertNote(t.stand, standingMark+s.incarnation)
+			end.Queue(numbered(note.query), note.args...)
+		}
 		end.Queue(`COMMIT`)
 		if err := c.SendBatch(ctx, &end).Close(); err != nil {
 			return fmt.Errorf("committing a transaction of the outbox: %w", err)
@@ -80,6 +84,9 @@ func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row
 	var b pgx.Batch
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ`)
 	b.Queue(s.limit(s.abandoned))
+	if t.light {
+		b.Queue(`SET LOCAL synchronous_commit = off`)
+	}
 	for _, each := range s.settling(t) {
 		if b.Len() == maxPipeline {
 			if err := c.SendBatch(ctx, &b).Close(); err != nil {
@@ -101,8 +108,15 @@ func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row
 		b.Queue(numbered(s.rowsQuery(t.want, maxBytes, "seq", `seq > ?`)), s.seq).Query(fresh.read)
 		b.Queue(`SELECT pg_current_snapshot()::text`).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	}
+	incarnation := ""
+	if s.incarnation != "" {
+		b.Queue(`SELECT ` + s.incarnated).QueryRow(func(row pgx.Row) error { return row.Scan(&incarnation) })
+	}
 	if err := c.SendBatch(ctx, &b).Close(); err != nil {
 		return nil, fmt.Errorf("settling and reading rows of the outbox: %w", err)
+	}
+	if incarnation != s.incarnation {
+		return nil, errRecovered
 	}
 	if !takes {
 		return t.keep, nil

@@ -59,12 +59,14 @@ type Relay struct {
 
 	mu        sync.Mutex
 	renewedAt time.Time // when the lease was taken or renewed last; zero if it isn't held
+	standing  string    // the id of the standing note; "" if there is none
 
 	notedFor  time.Duration
 	turning   sync.Mutex           // while a turn changes the position
 	flying    sync.WaitGroup       // for the batches that are being sent
 	inherited map[string]time.Time // rows that a relay before this one sent, and when
 	left      []note               // its notes
+	suspects  []suspect
 	want      int
 }
 
@@ -137,7 +139,7 @@ func (r *Relay) keepLease(ctx context.Context) {
 	for ctx.Err() == nil {
 		start := time.Now()
 		within, cancel := context.WithTimeout(ctx, lease/2)
-		held, err := r.source.lead(within, r.id, lease)
+		held, err := r.source.lead(within, r.id, lease, r.stands())
 		cancel()
 		r.mu.Lock()
 		switch {
@@ -187,16 +189,17 @@ func (r *Relay) awake() {
 func (r *Relay) relay(ctx context.Context) {
 	defer r.flying.Wait()
 	r.source.position = position{}
+	r.standsBy("")
 	if !r.inherit(ctx) {
 		return
 	}
 	r.Log.Info("relaying rows of the outbox", "dialect", r.source.name)
 	poll := minPoll
-	p := &progress{next: &turn{}}
+	p := &progress{next: &turn{}, full: true}
 	for r.ready(ctx, p) && ctx.Err() == nil && r.leads() {
 		r.endedNotes(p.next, p.drained)
 		note := uuid.NewString()
-		p.next.note, p.next.want = note, r.want
+		p.next.note, p.next.want, p.next.light = note, r.want, !p.full
 		batch, ok := r.turn(ctx, p.next)
 		if !ok {
 			break
@@ -219,6 +222,11 @@ func (r *Relay) relay(ctx context.Context) {
 	if p.next.note != "" {
 		p.next.ended = append(p.next.ended, p.next.note) // it may be committed although the turn failed
 	}
+	if p.next.stand != "" {
+		p.next.ended = append(p.next.ended, p.next.stand)
+	}
+	p.next.light, p.next.stand = false, ""
+	r.durable(p.next)
 	// What was answered last is settled although the relay stops.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), resignWithin)
 	defer cancel()
@@ -232,10 +240,14 @@ func (r *Relay) relay(ctx context.Context) {
 func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 	r.turning.Lock()
 	defer r.turning.Unlock()
+	r.durable(t)
 	for backoff := minBackoff; ; backoff = min(2*backoff, maxBackoff) {
 		batch, err := r.source.turn(ctx, t)
 		r.health.sourceIs(err)
 		if err == nil {
+			if !t.light {
+				r.standsBy(t.stand)
+			}
 			r.settled(t)
 			return batch, true
 		}
@@ -243,13 +255,15 @@ func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 			return nil, false
 		}
 		r.Log.Warn("the database of the outbox can't be used; trying again", "error", err)
-		// It may be committed although its response was lost. All but the note can be
+		// It may be committed although its response was lost. All but the notes can be
 		// repeated: the position is as it was, and the rows were not sent.
-		if t.note != "" && !slices.Contains(t.ended, t.note) {
-			t.ended = append(t.ended, t.note)
+		for _, id := range []string{t.note, t.stand} {
+			if id != "" && !slices.Contains(t.ended, id) {
+				t.ended = append(t.ended, id)
+			}
 		}
 		r.pause(ctx, backoff)
-		if ctx.Err() != nil || !r.leads() {
+		if ctx.Err() != nil || !r.leads() || r.stands() != "" || errors.Is(err, errRecovered) {
 			return nil, false
 		}
 	}
@@ -279,6 +293,9 @@ func (r *Relay) longestPoll() time.Duration {
 // answer for too long are taken out.
 func (r *Relay) inherit(ctx context.Context) bool {
 	notes, now, err := r.source.notes(ctx)
+	if err == nil {
+		r.source.incarnation, err = r.source.readIncarnation(ctx)
+	}
 	r.health.sourceIs(err)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -289,6 +306,7 @@ func (r *Relay) inherit(ctx context.Context) bool {
 	}
 	skew := time.Since(now)
 	r.inherited, r.left = map[string]time.Time{}, notes
+	r.suspect(notes, skew)
 	for _, n := range notes {
 		for _, id := range n.ids {
 			if at, known := r.inherited[id]; !known || n.sentAt.Add(skew).Before(at) {
@@ -325,7 +343,7 @@ func (r *Relay) endedNotes(t *turn, drained bool) {
 	}
 	var left []note
 	for _, n := range r.left {
-		open := false
+		open := n.standing && n.incarnation != r.source.incarnation
 		for _, id := range n.ids {
 			_, waits := r.inherited[id]
 			open = open || waits && !gone[id]

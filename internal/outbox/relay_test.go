@@ -99,6 +99,8 @@ type recorder struct {
 	again  int // items whose id was known
 	calls  int
 	answer func(w http.ResponseWriter, r *http.Request) bool // true if it has answered
+	// limited has it refuse the items that contain this word for a time.
+	limited atomic.Bool
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -133,6 +135,8 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.Contains(rest, "poison"):
 			results = append(results, `{"status":422,"problem":{"status":422,"detail":"this item"}}`)
+		case s.limited.Load() && strings.Contains(rest, "limited"):
+			results = append(results, `{"status":429,"problem":{"status":429,"detail":"this item"}}`)
 		case s.ids[id]:
 			s.again++
 			results = append(results, `{"status":200,"job":{}}`)
@@ -149,6 +153,12 @@ func (s *recorder) stored() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.items...)
+}
+
+func (s *recorder) repeated() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.again
 }
 
 // relaying runs a relay until the test or stop ends it.
@@ -228,7 +238,7 @@ func TestRelay_SendsRowsInOrderAndUnchanged(t *testing.T) {
 			t.Errorf("%d rows arrived, want %d; the last is %s", len(got), len(want), got[len(got)-1])
 		}
 		eventually(t, "no notes are left", func() bool {
-			return count(t, db, `SELECT count(*) FROM punctual_outbox_relay WHERE id <> 'lease'`) == 0
+			return notes(t, db) == 0
 		})
 	})
 }
@@ -462,7 +472,7 @@ func TestRelay_DoesNotRepeatAfterSixDays(t *testing.T) {
 			t.Errorf("the old row failed with %s, %v", problem, err)
 		}
 		eventually(t, "no notes are left", func() bool {
-			return count(t, db, `SELECT count(*) FROM punctual_outbox_relay WHERE id <> 'lease'`) == 0
+			return notes(t, db) == 0
 		})
 	})
 }

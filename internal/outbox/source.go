@@ -52,6 +52,10 @@ type turn struct {
 	note string
 	want int
 	keep []row // rows to note again instead of taking others
+	// light has the database not sync the turn, and stand is the id of a standing note to
+	// write; see standing.go. "" is none.
+	light bool
+	stand string
 }
 
 // note says that rows are sent since a time.
@@ -59,6 +63,9 @@ type note struct {
 	id     string
 	ids    []string
 	sentAt time.Time
+	// A standing note has no ids, and the incarnation of the database.
+	standing    bool
+	incarnation string
 }
 
 // source is the tables in a database.
@@ -75,6 +82,8 @@ type position struct {
 	seq      int64
 	snapshot *snapshot // PostgreSQL: the transactions at the time of the last rows
 	sweep    time.Time // MySQL: when all rows are read again
+	// incarnation is that of the database when the position began; "" if it has none.
+	incarnation string
 	// stays reports that the last rows did not move the position, so that they are taken
 	// again unless they are settled.
 	stays bool
@@ -96,6 +105,10 @@ type dialect struct {
 	restore string
 	bind    func(query string) string
 	json    string // the cast of a text to the type of job
+	// incarnated is an expression for a text that changes whenever the database may have
+	// lost commits that were not synced. It is '' where light turns are not possible, and
+	// the expression "" where they never are.
+	incarnated string
 	// ahead reports whether the next batch can be taken before one is settled: the
 	// position leaves out its rows.
 	ahead bool
@@ -207,13 +220,17 @@ func (s *source) exec(ctx context.Context, tx *sql.Tx, query string, args ...any
 	return result.RowsAffected()
 }
 
-// lead takes or renews the lease. It reports whether the holder has it now.
-func (s *source) lead(ctx context.Context, holder string, lease time.Duration) (held bool, err error) {
+// lead takes or renews the lease, and a standing note with it, unless its id is "". It
+// reports whether the holder has the lease now.
+func (s *source) lead(ctx context.Context, holder string, lease time.Duration, standing string) (held bool, err error) {
 	err = s.within(ctx, func(tx *sql.Tx) error {
 		n, err := s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET holder = ?, expires = `+s.now+
 			` + ? WHERE id = 'lease' AND (holder = ? OR holder IS NULL OR expires < `+s.now+`)`,
 			holder, lease.Microseconds(), holder)
 		held = n == 1
+		if err == nil && held && standing != "" {
+			_, err = s.exec(ctx, tx, `UPDATE punctual_outbox_relay SET sent_at = `+s.now+` WHERE id = ?`, standing)
+		}
 		return err
 	})
 	return held, err
@@ -245,7 +262,10 @@ func (s *source) notes(ctx context.Context) (notes []note, now time.Time, err er
 		}
 		now = time.UnixMicro(at)
 		if sentAt.Valid {
-			n.ids, n.sentAt = strings.Fields(ids.String), time.UnixMicro(sentAt.Int64)
+			n.sentAt = time.UnixMicro(sentAt.Int64)
+			if n.incarnation, n.standing = strings.CutPrefix(ids.String, standingMark); !n.standing {
+				n.ids = strings.Fields(ids.String)
+			}
 			notes = append(notes, n)
 		}
 	}
@@ -328,7 +348,11 @@ func (s *source) noting(id string, rows []row) statement {
 	for i := range rows {
 		ids[i] = rows[i].id
 	}
-	return statement{`INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, ` + s.now + `, ?)`, []any{id, strings.Join(ids, " ")}}
+	return s.insertNote(id, strings.Join(ids, " "))
+}
+
+func (s *source) insertNote(id, ids string) statement {
+	return statement{`INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES (?, ` + s.now + `, ?)`, []any{id, ids}}
 }
 
 // numbers returns the numbers of rows, for IN.

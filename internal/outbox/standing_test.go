@@ -1,0 +1,269 @@
+package outbox
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/punctual-dev/punctual/test/pgtest"
+)
+
+const (
+	standingNotes = `SELECT count(*) FROM punctual_outbox_relay WHERE ids LIKE '* %'`
+	failedRows    = `SELECT count(*) FROM punctual_outbox_failed`
+)
+
+// TestTurn_SyncsNoLightOne: only a light turn leaves the sync to the database.
+func TestTurn_SyncsNoLightOne(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	insert(t, db, `{"n":1}`)
+	s, err := open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.db.Close()
+	for light, want := range map[bool]string{true: "off", false: "on"} {
+		conn, err := s.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		err = conn.Raw(func(driver any) error {
+			c := driver.(*stdlib.Conn).Conn()
+			if _, err := s.settleAndTake(t.Context(), c, &turn{want: 1, light: light}); err != nil {
+				return err
+			}
+			if err := c.QueryRow(t.Context(), `SHOW synchronous_commit`).Scan(&got); err != nil {
+				return err
+			}
+			_, err := c.Exec(t.Context(), `ROLLBACK`)
+			return err
+		})
+		if err != nil || got != want {
+			t.Errorf("light %v: synchronous_commit is %q, %v; want %q", light, got, err, want)
+		}
+		_ = conn.Close()
+	}
+}
+
+// TestRelay_NotesThatItSyncsNothing while few rows wait, and no longer once many do or the
+// service can't be used.
+func TestRelay_NotesThatItSyncsNothing(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	s := newRecorder(t)
+	var away atomic.Bool
+	block, blocked := make(chan struct{}), make(chan struct{}, 10)
+	close(block)
+	var gate atomic.Pointer[chan struct{}]
+	gate.Store(&block)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		blocked <- struct{}{}
+		<-*gate.Load()
+		<-blocked
+		if away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		s.ServeHTTP(w, r)
+	}))
+	t.Cleanup(service.Close)
+	r := newRelay(t, url, service.URL)
+	r.notedFor = time.Hour
+	stop := run(t, r)
+	stands := func() bool { return count(t, db, standingNotes) == 1 }
+	eventually(t, "the note stands", stands)
+	insert(t, db, `{"n":1}`)
+	eventually(t, "the row is gone and the note stands", func() bool { return count(t, db, waiting) == 0 && stands() && notes(t, db) == 0 })
+
+	away.Store(true)
+	insert(t, db, `{"n":2}`)
+	eventually(t, "the note is ended while the service is away", func() bool { return !stands() && notes(t, db) == 1 })
+	away.Store(false)
+	eventually(t, "the note stands again", func() bool { return count(t, db, waiting) == 0 && stands() })
+
+	held := make(chan struct{})
+	gate.Store(&held)
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range several * 100 {
+		insert(t, tx, fmt.Sprintf(`{"many":%d}`, i))
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the note is ended while many rows wait", func() bool { return !stands() && notes(t, db) == 2 })
+	close(held)
+	eventually(t, "the note stands after all", func() bool { return count(t, db, waiting) == 0 && stands() && notes(t, db) == 0 })
+	if s.again > 0 {
+		t.Errorf("%d rows were sent again", s.again)
+	}
+	stop()
+	if n := count(t, db, `SELECT count(*) FROM punctual_outbox_relay WHERE id <> 'lease'`); n != 0 {
+		t.Errorf("%d notes are left by a relay that stopped", n)
+	}
+}
+
+// TestRelay_BeginsAnewWhenTheDatabaseRecovers: rows that were settled wait again.
+func TestRelay_BeginsAnewWhenTheDatabaseRecovers(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t, "wal_writer_delay = 10000") // so that it loses what isn't synced
+	url := server.URL("postgres")
+	db, err := sql.Open("pgx", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	execute(t, db, postgresSchema)
+	s := newRecorder(t)
+	relaying(t, url, s)
+	for i := range 3 {
+		eventually(t, "the note stands", func() bool { return count(t, db, standingNotes) >= 1 })
+		again := s.repeated()
+		for n := 1; s.repeated() == again; n++ { // until something was lost
+			insert(t, db, fmt.Sprintf(`{"n":"%d.%d"}`, i, n))
+			eventually(t, "the row is gone", func() bool { return count(t, db, waiting) == 0 })
+			if err := server.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Run(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the database responds", func() bool { return db.Ping() == nil })
+			eventually(t, "no row waits", func() bool { return count(t, db, waiting) == 0 })
+			if n == 10 {
+				t.Fatal("the database has lost nothing in ten failures")
+			}
+		}
+	}
+	stored := map[string]bool{}
+	for _, item := range s.stored() {
+		if stored[item] {
+			t.Errorf("%s is stored twice", item)
+		}
+		stored[item] = true
+	}
+}
+
+// TestRelay_SuspectsRowsAfterSixDays: whether rows were sent is not known if the database
+// may have lost their notes. It is known that they weren't if it has lost none, or if they
+// came later.
+func TestRelay_SuspectsRowsAfterSixDays(t *testing.T) {
+	t.Parallel()
+	for name, recovered := range map[string]bool{"recovered": true, "not recovered": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, db := onPostgres(t)
+			long := `now() - interval '6 days 1 hour'`
+			execute(t, db, `INSERT INTO punctual_outbox (job, created_at) VALUES ('{"n":1}', `+long+`), ('{"n":2}', `+long+
+				` + interval '7 seconds'), ('{"n":3}', `+long+` + interval '9 seconds')`)
+			incarnation := "1700000000.1"
+			if !recovered {
+				if err := db.QueryRow(`SELECT ` + postgres.incarnated).Scan(&incarnation); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if incarnation == "" {
+				t.Skip("this version of PostgreSQL has no incarnation")
+			}
+			execute(t, db, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES ('before', (extract(epoch FROM `+long+
+				`) * 1000000)::bigint, '* `+incarnation+`')`)
+			s := newRecorder(t)
+			relaying(t, url, s)
+			eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
+			want, wantFailed := `{"n":1} {"n":2} {"n":3}`, 0
+			if recovered {
+				want, wantFailed = `{"n":3}`, 2
+			}
+			if got := strings.Join(s.stored(), " "); got != want {
+				t.Errorf("arrived: %s, want %s", got, want)
+			}
+			if n := count(t, db, failedRows+` WHERE problem->>'reason' = 'unknown'`); n != wantFailed {
+				t.Errorf("%d rows are unknown, want %d", n, wantFailed)
+			}
+			eventually(t, "its note is gone", func() bool {
+				return count(t, db, `SELECT count(*) FROM punctual_outbox_relay WHERE id = 'before'`) == 0
+			})
+		})
+	}
+}
+
+// TestLead_RenewsTheStandingNote with the lease, so that rows which come later are not
+// suspected.
+func TestLead_RenewsTheStandingNote(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	s, err := open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.db.Close()
+	execute(t, db, `INSERT INTO punctual_outbox_relay (id, sent_at, ids) VALUES ('mine', 7, '* 1'), ('other', 7, '* 1')`)
+	renewed := func(holder string, want bool, ids string) {
+		t.Helper()
+		held, err := s.lead(t.Context(), holder, time.Hour, "mine")
+		if err != nil || held != want {
+			t.Fatalf("%s leads: %v, %v; want %v", holder, held, err, want)
+		}
+		var got string
+		if err := db.QueryRow(`SELECT coalesce(string_agg(id, ' '), '') FROM punctual_outbox_relay WHERE sent_at > 7`).Scan(&got); err != nil ||
+			got != ids {
+			t.Errorf("renewed: %q, %v; want %q", got, err, ids)
+		}
+	}
+	renewed("a", true, "mine")
+	execute(t, db, `UPDATE punctual_outbox_relay SET sent_at = 7 WHERE id = 'mine'`)
+	renewed("b", false, "")
+	renewed("a", true, "mine")
+}
+
+// TestRelay_SettlesWhatIsAnswered of a batch while the rest waits.
+func TestRelay_SettlesWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		s := newRecorder(t)
+		s.limited.Store(true)
+		insert(t, db, `{"n":1}`, `{"n":"poison"}`, `{"n":"limited"}`, `{"n":4}`)
+		relaying(t, url, s)
+		eventually(t, "one row waits", func() bool { return count(t, db, waiting) == 1 && count(t, db, failedRows) == 1 })
+		s.limited.Store(false)
+		eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
+		if got := strings.Join(s.stored(), " "); got != `{"n":1} {"n":4} {"n":"limited"}` || s.repeated() > 0 {
+			t.Errorf("%d rows again; arrived: %s", s.repeated(), got)
+		}
+	})
+}
+
+// TestRelay_BeginsAnewWithAnotherIncarnation, also if no connection has failed, as behind
+// a pooler.
+func TestRelay_BeginsAnewWithAnotherIncarnation(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	s := newRecorder(t)
+	r, _ := relaying(t, url, s)
+	eventually(t, "the note stands", func() bool { return count(t, db, standingNotes) == 1 })
+	incarnation := func(set string) (before string) {
+		r.turning.Lock()
+		defer r.turning.Unlock()
+		if before = r.source.incarnation; set != "" {
+			r.source.incarnation, r.source.seq = set, 1000 // rows with lower numbers wait
+		}
+		return before
+	}
+	before := incarnation("1700000000.1")
+	insert(t, db, `{"n":1}`)
+	eventually(t, "the row is sent", func() bool { return len(s.stored()) == 1 && count(t, db, waiting) == 0 })
+	if now := incarnation(""); now != before {
+		t.Errorf("the incarnation is %q, want %q", now, before)
+	}
+}
