@@ -46,5 +46,29 @@ func Reference(frame Frame) (html []byte, csp string) {
 	return page.HTML, page.CSP
 }
 
+// The pages that [ReferenceParts] makes, and where they are.
+type (
+	ReferencePart  = reference.Part
+	ReferencePaths = reference.Paths
+)
+
+// ReferenceSlugs are the slugs of the parts in their order, without the first page's,
+// which is empty.
+var ReferenceSlugs = []string{
+	"jobs", "schedules", "logs", "alerts", "account", "groups", "runs", "limits", "many-jobs", "secrets", "trying-it-out", "operations",
+	"callbacks-and-webhooks", "errors", "schemas",
+}
+
+// ReferenceParts renders the reference as a page for each group of calls, within the
+// frame of a site. The pages load the style sheet that the frame names. It panics as
+// [Reference] does.
+func ReferenceParts(frame Frame, paths ReferencePaths) []ReferencePart {
+	parts, err := reference.RenderParts(jsonDocument, programs, frame, paths)
+	if err != nil {
+		panic("api: the reference can't be rendered: " + err.Error())
+	}
+	return parts
+}
+
 // ReferenceStyle returns the style sheet of the reference.
 func ReferenceStyle() string { return reference.Style() }

@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 		"internal/schedule", "internal/workflow"},
 	"internal/demo":        {"internal/app", "internal/auth", "internal/rawjson", "internal/schedule"},
 	"internal/dispatch":    {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
-	"internal/docsite":     {"api", "docs", "internal/staticfile"},
+	"internal/docsite":     {"api", "docs", "internal/dashboard/assets", "internal/staticfile"},
 	"internal/edge":        {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},
 	"internal/execute":     {"internal/fair", "internal/job", "internal/rawjson"},
 	"internal/fair":        {},

@@ -2,7 +2,9 @@
 // [Site.Serve] serves it. It has the guides, rendered from Markdown, beside the API
 // reference, with navigation and search.
 //
-//   - /docs is the reference, /docs/guides the list of pages, /docs/guides/NAME a
+//   - /docs begins the reference, /docs/api/NAME is a part of it, /docs/api/all has it on
+//     one page.
+//   - /docs/guides is the list of pages, /docs/guides/NAME a
 //     guide and /docs/guides/NAME.md its Markdown.
 //   - /llms.txt lists the pages for programs that read, /llms-full.txt has them all.
 //   - /docs/search.json is the index that the page's script searches.

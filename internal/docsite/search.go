@@ -24,13 +24,13 @@ type entry struct {
 }
 
 // index returns the index of the search in JSON: the sections of all pages, then
-// the calls of the API.
+// the calls, messages, errors and schemas of the API.
 func (s *Site) index() []byte {
 	entries := []entry{}
 	for _, p := range s.pages[1:] {
 		entries = append(entries, p.entries()...)
 	}
-	entries = append(entries, calls(api.JSON())...)
+	entries = append(entries, calls(api.JSON(), s.parts())...)
 	text, err := json.Marshal(entries)
 	if err != nil {
 		panic("docsite: the index can't be encoded: " + err.Error())
@@ -71,31 +71,56 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// calls returns an entry for each call of an OpenAPI document.
-func calls(document []byte) []entry {
+// calls returns an entry for each place of the reference, with what the OpenAPI document
+// says of calls.
+func calls(document []byte, parts []api.ReferencePart) []entry {
+	about := descriptions(document)
+	var list []entry
+	for _, p := range parts {
+		for _, at := range p.Entries {
+			e := entry{Href: callsPath + p.Slug + "#" + at.ID, Page: "API reference", Title: at.Title, Text: about[at.ID]}
+			if at.Path != "" {
+				e.Title = strings.TrimSpace(at.Method + " " + at.Path + ": " + at.Title)
+			} else {
+				e.Page += ", " + p.Title
+			}
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// descriptions returns what the OpenAPI document says of its calls and schemas, by
+// operationId and name.
+func descriptions(document []byte) map[string]string {
+	type described struct {
+		OperationID string                     `json:"operationId"`
+		Description string                     `json:"description"`
+		Properties  map[string]json.RawMessage `json:"properties"`
+	}
 	var openapi struct {
-		Paths map[string]map[string]json.RawMessage `json:"paths"`
+		Paths      map[string]map[string]json.RawMessage `json:"paths"`
+		Components struct {
+			Schemas map[string]described `json:"schemas"`
+		} `json:"components"`
 	}
 	if err := json.Unmarshal(document, &openapi); err != nil {
 		panic("docsite: the API's document can't be read: " + err.Error())
 	}
-	var list []entry
-	for _, path := range slices.Sorted(maps.Keys(openapi.Paths)) {
-		for _, method := range slices.Sorted(maps.Keys(openapi.Paths[path])) {
-			var call struct {
-				OperationID string `json:"operationId"`
-				Summary     string `json:"summary"`
-				Description string `json:"description"`
+	found := map[string]string{}
+	text := func(words ...string) string {
+		return cut(strings.Join(strings.Fields(strings.Join(words, " ")), " "), maxEntryText)
+	}
+	for _, path := range openapi.Paths {
+		for _, member := range path {
+			var call described
+			if err := json.Unmarshal(member, &call); err == nil && call.OperationID != "" { // the others are parameters of the path
+				found[call.OperationID] = text(call.OperationID, call.Description)
 			}
-			if err := json.Unmarshal(openapi.Paths[path][method], &call); err != nil || call.OperationID == "" {
-				continue // parameters of the path
-			}
-			about := strings.Join(strings.Fields(call.OperationID+" "+call.Description), " ")
-			list = append(list, entry{
-				Href: Prefix + "#" + call.OperationID, Page: "API reference",
-				Title: strings.ToUpper(method) + " " + path + ": " + call.Summary, Text: cut(about, maxEntryText),
-			})
 		}
 	}
-	return list
+	for name, schema := range openapi.Components.Schemas {
+		found[name] = text(append([]string{schema.Description}, slices.Sorted(maps.Keys(schema.Properties))...)...)
+	}
+	return found
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/api"
 	"github.com/punctual-dev/punctual/docs"
+	"github.com/punctual-dev/punctual/internal/dashboard/assets"
 	"github.com/punctual-dev/punctual/internal/staticfile"
 )
 
@@ -28,6 +29,8 @@ const (
 const (
 	indexPath  = Prefix + "/guides"
 	searchPath = Prefix + "/search.json"
+	callsPath  = Prefix + "/api/" // of the parts of the reference
+	wholePath  = callsPath + "all"
 	assetsPath = Prefix + "/assets/"
 )
 
@@ -37,7 +40,7 @@ const (
 )
 
 // policy is the Content-Security-Policy of guides.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; font-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const (
@@ -65,6 +68,7 @@ type Site struct {
 	style, script  string                     // paths
 	try            string                     // path of the script of the reference
 	referenceStyle string
+	parts          func() []api.ReferencePart // of the reference; the first is at Prefix
 }
 
 // New returns the site. It panics if the embedded pages are not complete, which any
@@ -72,11 +76,12 @@ type Site struct {
 func New() *Site {
 	s := &Site{responses: map[string]func() response{}}
 	s.contents = readContents()
-	s.style = s.asset("site.css", "text/css; charset=utf-8", read("assets/site.css"))
+	face := bytes.ReplaceAll(read("assets/site.css"), []byte(assets.Typeface), []byte(assets.Path(assets.Typeface)))
+	s.style = s.asset("site.css", "text/css; charset=utf-8", face)
 	s.script = s.asset("site.js", "text/javascript; charset=utf-8", read("assets/site.js"))
 	s.try = s.asset("try.js", "text/javascript; charset=utf-8", read("assets/try.js"))
 	s.referenceStyle = s.asset("reference.css", "text/css; charset=utf-8", []byte(api.ReferenceStyle()))
-	s.add(Prefix, revalidate, s.reference)
+	s.addReference()
 	for _, p := range s.pages {
 		s.add(p.path, revalidate, func() (*staticfile.File, string) { return s.render(p), policy })
 		s.add(p.path+".md", revalidate, func() (*staticfile.File, string) {
@@ -157,6 +162,7 @@ type view struct {
 	Sections              []section
 	Path, Markdown        string
 	Style, Base, Script   string
+	Typeface, Icon        string
 	Try                   string // of the reference
 	Search                string
 	Previous, Next        *page
@@ -170,19 +176,36 @@ func (s *Site) render(p *page) *staticfile.File {
 		Sections: s.sections, //nolint:gosec // raw HTML is left out
 		Path:     p.path, Markdown: p.path + ".md", Style: s.style, Base: s.referenceStyle, Script: s.script,
 		Search: searchPath, Reference: Prefix, GuidesPath: indexPath,
+		Typeface: assets.Path(assets.Typeface), Icon: assets.Path(assets.Icon),
 	}
 	v.Previous, v.Next = s.around(p)
 	return staticfile.New(htmlType, execute("page", v))
 }
 
-// reference renders the API reference within the site.
-func (s *Site) reference() (*staticfile.File, string) {
-	v := view{Sections: s.sections, Style: s.style, Script: s.script, Try: s.try, Search: searchPath, Reference: Prefix, GuidesPath: indexPath}
-	html, csp := api.Reference(api.Frame{
+// addReference adds the API reference: a page for each of its parts, and all of it on
+// one page.
+func (s *Site) addReference() {
+	v := view{
+		Sections: s.sections, Style: s.style, Script: s.script, Try: s.try, Search: searchPath, Reference: Prefix, GuidesPath: indexPath,
+		Typeface: assets.Path(assets.Typeface), Icon: assets.Path(assets.Icon),
+	}
+	whole := api.Frame{
 		Head: template.HTML(execute("head", v)),  //nolint:gosec // escaped by the template
 		Nav:  template.HTML(execute("frame", v)), //nolint:gosec // escaped by the template
+	}
+	s.add(wholePath, revalidate, func() (*staticfile.File, string) {
+		html, csp := api.Reference(whole)
+		return staticfile.New(htmlType, html), csp
 	})
-	return staticfile.New(htmlType, html), csp
+	v.Base = s.referenceStyle
+	frame := api.Frame{Head: template.HTML(execute("head", v)), Nav: whole.Nav} //nolint:gosec // escaped by the template
+	s.parts = sync.OnceValue(func() []api.ReferencePart {
+		return api.ReferenceParts(frame, api.ReferencePaths{First: Prefix, Below: callsPath, All: wholePath})
+	})
+	s.add(Prefix, revalidate, func() (*staticfile.File, string) { return staticfile.New(htmlType, s.parts()[0].HTML), policy })
+	for i, slug := range api.ReferenceSlugs {
+		s.add(callsPath+slug, revalidate, func() (*staticfile.File, string) { return staticfile.New(htmlType, s.parts()[i+1].HTML), policy })
+	}
 }
 
 func execute(name string, v view) []byte {

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/punctual-dev/punctual/api"
 	"github.com/punctual-dev/punctual/docs"
+	"github.com/punctual-dev/punctual/internal/dashboard/assets"
+	"github.com/punctual-dev/punctual/internal/staticfile"
 )
 
 func get(t *testing.T, s *Site, path string) *httptest.ResponseRecorder {
@@ -55,7 +58,10 @@ func TestContents_ListEveryPage(t *testing.T) {
 
 func TestLinks_LeadSomewhere(t *testing.T) {
 	s := New()
-	paths := []string{Prefix}
+	paths := []string{Prefix, wholePath}
+	for _, slug := range api.ReferenceSlugs {
+		paths = append(paths, callsPath+slug)
+	}
 	for _, p := range s.pages {
 		paths = append(paths, p.path)
 	}
@@ -86,6 +92,7 @@ func checkLink(t *testing.T, s *Site, found map[string][]string, from, link stri
 	file, ours := strings.CutPrefix(to, repository)
 	switch {
 	case link == "data:,", to == "/openapi.json", to == "/": // the last is the dashboard
+	case to == assets.Path(assets.Typeface), to == assets.Path(assets.Icon): // the dashboard serves them
 	case ours:
 		if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(file))); err != nil {
 			t.Errorf("%s links to %s, which the repository doesn't have", from, file)
@@ -116,6 +123,42 @@ func TestPages_HaveNoRawHTMLAndNothingInline(t *testing.T) {
 		if strings.Count(html, "<h1") != 1 || !strings.Contains(html, `aria-current="page">`+p.Title) && p.name != readme {
 			t.Errorf("%s lacks its heading or its place in the navigation", p.path)
 		}
+	}
+}
+
+// The reference was one page once: an address into it leads to a link to the place.
+func TestReference_KeepsAddressesIntoTheOnePage(t *testing.T) {
+	s := New()
+	first := get(t, s, Prefix).Body.String()
+	for _, m := range ids.FindAllStringSubmatch(get(t, s, wholePath).Body.String(), -1) {
+		if !strings.Contains(first, m[0]) {
+			t.Errorf("/docs lacks the id %s", m[1])
+		}
+	}
+	if want := `<li id="createJob"><a href="/docs/api/jobs#createJob">`; !strings.Contains(first, want) {
+		t.Errorf("/docs lacks %s", want)
+	}
+}
+
+// TestReference_PartsAreSmall bounds what a reader waits for.
+func TestReference_PartsAreSmall(t *testing.T) {
+	s := New()
+	parts := s.parts()
+	for i, p := range parts {
+		if i > 0 && p.Slug != api.ReferenceSlugs[i-1] {
+			t.Errorf("part %d is %s; ReferenceSlugs has %s", i, p.Slug, api.ReferenceSlugs[i-1])
+		}
+		plain, compressed := staticfile.New(htmlType, p.HTML).Size()
+		t.Logf("%s: %d bytes, compressed %d", p.Title, plain, compressed)
+		if plain > 144<<10 || compressed > 26<<10 {
+			t.Errorf("%s has %d bytes, compressed %d", p.Title, plain, compressed)
+		}
+		if strings.Contains(string(p.HTML), "ZgotmplZ") || strings.Count(string(p.HTML), "<h1") != 1 {
+			t.Errorf("%s has a refused value, or not one heading", p.Title)
+		}
+	}
+	if len(parts) != len(api.ReferenceSlugs)+1 {
+		t.Errorf("%d parts, %d slugs", len(parts), len(api.ReferenceSlugs))
 	}
 }
 
@@ -159,7 +202,8 @@ func TestSearch_KnowsSectionsAndCalls(t *testing.T) {
 	}
 	has("/docs/guides/concepts#retries", "Retries")
 	has("/docs/guides/quickstart", "Quickstart")
-	has("/docs#createJob", "POST /api/jobs: Create a job")
+	has("/docs/api/schemas#JobRecord", "JobRecord")
+	has("/docs/api/jobs#createJob", "POST /api/jobs: Create a job")
 	file := s.responses[searchPath]().file
 	if plain, compressed := file.Size(); plain > 576<<10 || compressed > 184<<10 {
 		t.Errorf("the index has %d bytes, compressed %d", plain, compressed)

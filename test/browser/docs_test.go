@@ -25,6 +25,10 @@ func TestDocs_CanBeReadAndSearched(t *testing.T) {
 			// The DevTools protocol types the slash too, which a keyboard doesn't.
 			p.Press(kb.Backspace, "d", "e", "b", "o", "u", "n", "c", "e").See("Idempotency keys").Check()
 			p.Press(kb.ArrowDown, kb.Enter).Wait(`location.pathname !== "/docs/guides/quickstart"`)
+			p.Go("/docs").See("Create a job", "/api/limits/{key}").Check().ClickOn("Limits").At("/docs/api/limits").See("Try it").Check()
+			if !p.Is(`document.fonts.check("16px Inter") && [...document.fonts].some((f) => f.family === "Inter" && f.status === "loaded")`) {
+				t.Error("the reference does not have the typeface of the dashboard")
+			}
 		})
 	}
 }
@@ -33,6 +37,13 @@ func TestDocs_CanBeReadAndSearched(t *testing.T) {
 func TestDocs_AreCompleteWithoutScripts(t *testing.T) {
 	t.Parallel()
 	p := Open(t, harness.Start(t), Looks[0]).Script(false)
+	p.Go("/docs#createJob").See("Create a job").ClickOn("Create a job").At("/docs/api/jobs#createJob").See("A request in 30 seconds")
 	p.Go("/docs/guides/quickstart").See("Command line",
 		"Self-hosting").ClickOn("Concepts").At("/docs/guides/concepts").See("Idempotency keys")
+}
+
+// TestDocs_KeepAddressesIntoTheOnePage follows an address from when the reference was one page.
+func TestDocs_KeepAddressesIntoTheOnePage(t *testing.T) {
+	t.Parallel()
+	Open(t, harness.Start(t), Looks[0]).Go("/docs#createJob").At("/docs/api/jobs#createJob").See("A request in 30 seconds")
 }

@@ -78,10 +78,10 @@ func TestDocs_TryACall(t *testing.T) {
 	s := harness.Start(t)
 	p := signUp(Open(t, s, Wide))
 	_, key := s.NewKey(t, "ann@example.com")
-	p.Go("/docs").See("Try it").Click("article details.try > summary").See("You are signed in as ann@example.com (owner)")
+	p.Go("/docs/api/jobs").See("Try it").Click("article details.try > summary").See("You are signed in as ann@example.com (owner)")
 	p.ClickOn("Send").See("200 OK")
 	p = Open(t, s, Wide)
-	p.Go("/docs").See("Try it").Click("article details.try > summary")
+	p.Go("/docs/api/jobs").See("Try it").Click("article details.try > summary")
 	p.Wait(`document.activeElement.type === "password"`)
 	if p.Is(`document.querySelector(".try-form input[type=password]").autocomplete !== "new-password"`) {
 		t.Error("a browser may fill in or keep the key")

@@ -1,4 +1,5 @@
-// Package reference renders an OpenAPI document as one HTML page: call [Render].
+// Package reference renders an OpenAPI document as one HTML page, or as
+// one for each part: call [Render] or [RenderParts].
 //
 // The page has the order of the document: how to begin, the calls by tag, what the
 // service sends, the records. Titles of schemas are the words for types ("timestamp",

@@ -24,8 +24,10 @@ var (
 	css string
 	//go:embed page.html
 	markup string
+	//go:embed parts.html
+	partsMarkup string
 
-	page = template.Must(template.New("page").Parse(markup))
+	page = template.Must(template.Must(template.New("page").Parse(markup)).New("parts").Parse(partsMarkup)).Lookup("page")
 )
 
 // Frame is what the site around the page adds to it. The zero Frame leaves the
@@ -41,15 +43,10 @@ var Style = sync.OnceValue(func() string { return squeeze(css) })
 // Render makes the page from an OpenAPI document in JSON and programs that make its
 // calls. With a frame, its policy also allows scripts, styles, images and requests of the service itself.
 func Render(doc []byte, programs []Program, frame Frame) (Page, error) {
-	root, err := tree.Parse(doc)
+	v, err := read(doc, programs)
 	if err != nil {
 		return Page{}, err
 	}
-	v, err := build(root)
-	if err != nil {
-		return Page{}, err
-	}
-	v.addSamples(programs)
 	style := Style()
 	v.Frame = frame
 	v.Style = template.CSS(style) //nolint:gosec // our own file
@@ -60,13 +57,27 @@ func Render(doc []byte, programs []Program, frame Frame) (Page, error) {
 	return Page{HTML: out.Bytes(), CSP: policy(style, frame != Frame{})}, nil
 }
 
+// read returns what all pages show.
+func read(doc []byte, programs []Program) (*View, error) {
+	root, err := tree.Parse(doc)
+	if err != nil {
+		return nil, err
+	}
+	v, err := build(root)
+	if err != nil {
+		return nil, err
+	}
+	v.addSamples(programs)
+	return v, nil
+}
+
 // policy allows the one style sheet, by hash, and an empty icon, which keeps
 // browsers from asking for /favicon.ico; framed pages also load what the service has.
 func policy(style string, framed bool) string {
 	sum := sha256.Sum256([]byte(style))
 	own, loads := "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", ""
 	if framed {
-		own, loads = own+" 'self'", " 'self'; script-src 'self'; connect-src 'self'"
+		own, loads = own+" 'self'", " 'self'; font-src 'self'; script-src 'self'; connect-src 'self'"
 	}
 	return "default-src 'none'; style-src " + own + "; img-src data:" + loads +
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -8,6 +8,11 @@
     code.textContent = code.textContent.replace("http://127.0.0.1:8080", location.origin);
   }
 
+  // The list of calls has the ids that the reference had as one page: addresses into it
+  // lead on to the call's page.
+  const listed = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  if (listed && listed.matches(".calls li")) location.replace(listed.querySelector("a").href);
+
   let index; // a promise, once somebody searches
 
   function load(url) {
