@@ -43,6 +43,7 @@ func (r *Relay) fly(ctx context.Context, batch []row, note string, before []*fli
 	r.flying.Go(func() {
 		defer close(f.landed)
 		r.guarded(ctx, func(ctx context.Context) {
+			f.batch = r.readable(f.batch, f.done) // while the batch before is sent
 			if r.follow(ctx, f) {
 				r.deliver(ctx, f)
 			}

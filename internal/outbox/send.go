@@ -50,10 +50,10 @@ func newClient() *http.Client {
 	}
 }
 
-// send creates the jobs of a batch. It adds the rows that were answered or refused for
-// good to done, and returns the others, in order, with why they wait.
+// send creates the jobs of a batch, all of which are readable. It adds the rows that were
+// answered or refused for good to done, and returns the others, in order, with why they
+// wait.
 func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold) {
-	batch = r.readable(batch, done)
 	if len(batch) == 0 {
 		return nil, nil
 	}
@@ -75,14 +75,14 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 	}
 	var rest []row
 	for i, item := range answer.items {
-		switch status := item.Status; {
+		switch status := item.status; {
 		case status == http.StatusOK || status == http.StatusCreated || status == http.StatusGone:
 			done.answered = append(done.answered, batch[i].withoutJob())
 			r.stored(status, batch[i].createdAt)
 		case waits(status):
-			rest, h = append(rest, batch[i]), holdOf(status, detailOf(item.Problem))
+			rest, h = append(rest, batch[i]), holdOf(status, detailOf(item.problem))
 		default:
-			done.failed = append(done.failed, failure{batch[i].withoutJob(), bounded(item.Problem, status)})
+			done.failed = append(done.failed, failure{batch[i].withoutJob(), bounded(item.problem, status)})
 		}
 	}
 	return rest, h
@@ -166,8 +166,52 @@ type answer struct {
 }
 
 type item struct {
-	Status  int             `json:"status"`
-	Problem json.RawMessage `json:"problem"`
+	status  int
+	problem []byte
+}
+
+// readItems reads a response with n items. It reports false if it is none. The next
+// batch waits for it, and to decode it takes more than twice as long.
+func readItems(text []byte, n int) (items []item, ok bool) {
+	c := rawjson.Walk(text)
+	if c.Kind() != '{' || !json.Valid(text) {
+		return nil, false
+	}
+	items = make([]item, 0, n)
+	for c.Enter(); c.More(); {
+		if name := c.Name(); string(name) != `"data"` || c.Kind() != '[' {
+			c.Value()
+			continue
+		}
+		for c.Enter(); c.More(); {
+			i, ok := readItem(c)
+			if !ok || len(items) == n {
+				return nil, false
+			}
+			items = append(items, i)
+		}
+	}
+	return items, len(items) == n
+}
+
+func readItem(c *rawjson.Cursor) (i item, ok bool) {
+	if c.Kind() != '{' {
+		return i, false
+	}
+	for c.Enter(); c.More(); {
+		name, value := c.Name(), c.Value()
+		var err error
+		switch string(name) {
+		case `"status"`:
+			i.status, err = strconv.Atoi(string(value))
+		case `"problem"`:
+			i.problem = value
+		}
+		if err != nil {
+			return i, false
+		}
+	}
+	return i, true
 }
 
 func (r *Relay) post(ctx context.Context, batch []row) (*answer, *hold) {
@@ -205,13 +249,11 @@ func (r *Relay) post(ctx context.Context, batch []row) (*answer, *hold) {
 // read reads the response to a batch of n rows.
 func read(got *http.Response, text []byte, n int) (*answer, *hold) {
 	if got.StatusCode == http.StatusOK {
-		var a struct {
-			Data []item `json:"data"`
-		}
-		if err := json.Unmarshal(text, &a); err != nil || len(a.Data) != n {
+		items, ok := readItems(text, n)
+		if !ok {
 			return nil, &hold{reason: "what responds is not punctual, or a version without batches", cause: "refused", sent: true}
 		}
-		return &answer{items: a.Data}, nil
+		return &answer{items: items}, nil
 	}
 	isProblem := strings.HasPrefix(got.Header.Get("Content-Type"), "application/problem+json")
 	switch got.StatusCode {
