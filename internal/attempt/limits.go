@@ -1,6 +1,8 @@
 package attempt
 
 import (
+	"strconv"
+
 	"github.com/punctual-dev/punctual/internal/execute"
 )
 
@@ -9,6 +11,16 @@ import (
 // is over.
 func (a *jobAttempt) limited(request execute.Request, leave func() bool) (limited execute.Request, done func()) {
 	item, r := a.Item, a.runner
+	allowed := leave
+	leave = func() bool {
+		if !allowed() {
+			return false
+		}
+		if a.restarted.Load() != nil {
+			a.sayPoints(request.Own)
+		}
+		return true
+	}
 	request.Leave = leave
 	if item.StartBy.IsZero() || r.LimitStarted == nil {
 		return request, func() {}
@@ -31,6 +43,18 @@ func (a *jobAttempt) limited(request execute.Request, leave func() bool) (limite
 	return request, func() {
 		if !left {
 			report() // it never left, which counts as if it had
+		}
+	}
+}
+
+// pointsField has how many points of its schedule's grid a run stands for.
+const pointsField = "X-Punctual-Points"
+
+// sayPoints sets pointsField among the fields of a request, if it is there.
+func (a *jobAttempt) sayPoints(own []execute.Field) {
+	for i := range own {
+		if own[i].Name == pointsField {
+			own[i].Value = strconv.FormatInt(a.Points, 10)
 		}
 	}
 }

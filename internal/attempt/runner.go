@@ -301,7 +301,10 @@ type jobAttempt struct {
 
 // Restart implements dispatch.Attempt. A run stands for the points of its schedule up to
 // its start, so none of them has a run of its own.
-func (a *jobAttempt) Restart(at time.Time) { a.restarted.Store(&at) }
+func (a *jobAttempt) Restart(at time.Time) {
+	a.restarted.Store(&at)
+	a.StartsAt(at)
+}
 
 // Fire implements dispatch.Attempt.
 func (a *jobAttempt) Fire(ctx context.Context, node int64, began time.Time, leave func() bool, requestDone func(bytes int64)) {
@@ -422,7 +425,8 @@ func (a *jobAttempt) request() execute.Request {
 		request.Body = a.message
 	}
 	if j.ScheduleID != uuid.Nil {
-		request.Own = append(request.Own, execute.Field{Name: "X-Punctual-Points", Value: strconv.FormatInt(a.Points, 10)})
+		request.Own = append(request.Own, execute.Field{Name: pointsField})
+		a.sayPoints(request.Own)
 	}
 	if a.Token != "" {
 		request.Complete, request.Plain = a.runner.CompletionURL+a.Token, true

@@ -156,6 +156,12 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		if kept && waited && !a.stillGood(conn) {
 			continue
 		}
+		if waited {
+			if req, err = a.request(ctx); err != nil {
+				a.client.conns.back(conn)
+				return nil, err
+			}
+		}
 		a.hop.take(conn)
 		before := conn.sent.Load()
 		x := &exchange{conn: conn, phases: &a.phases}
@@ -213,6 +219,12 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 				return nil, err
 			}
 			continue
+		}
+		if waited {
+			if req, err = a.request(ctx); err != nil {
+				pool.release(conn)
+				return nil, err
+			}
 		}
 		a.hop.take(conn.raw)
 		w := &writing{begun: sync.OnceFunc(conn.begun)}
@@ -318,7 +330,8 @@ func (a *attempt) leave() bool {
 	return false
 }
 
-// request returns the request of the next hop, or why it can't be sent.
+// request returns the request of the next hop, or why it can't be sent. It is made again
+// after a wait for leave, so that its time and its fields are those of when it is sent.
 func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 	req := new(http.Request).WithContext(ctx)
 	req.Method = a.method

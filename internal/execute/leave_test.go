@@ -159,6 +159,28 @@ func TestLeave_LooksAtTheConnectionAgainAfterAWait(t *testing.T) {
 	}
 }
 
+// A request that waited to be sent has the fields and the time of when it is sent.
+func TestLeave_BuildsTheFieldsAgainAfterAWait(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, start func(http.Handler) string) {
+		got := make(chan http.Header, 2)
+		url := start(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r.Header }))
+		c := newClient(t)
+		for _, kept := range []bool{false, true} {
+			r := get(url)
+			r.Own = []Field{{"X-Points", "1"}}
+			r.Leave = func() bool {
+				r.Own[0].Value = "2"
+				time.Sleep(2 * longWait)
+				return true
+			}
+			answered(t, c, r)
+			if points := (<-got).Get("X-Points"); points != "2" {
+				t.Errorf("over a kept connection %t: the request has %q points, want those of when it left", kept, points)
+			}
+		}
+	})
+}
+
 // A connection over which a request was not sent has not been used, however often it was
 // taken and listed again.
 func TestRecent_OnlyRequestsThatAreSentUseAConnection(t *testing.T) {
