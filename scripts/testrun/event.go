@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 // event is one line of `go test -json`; see `go doc test2json`.
@@ -33,6 +35,10 @@ type run struct {
 	usage func(name string) (time.Duration, bool)
 	// A package may be silent this long: once a test has begun, and before.
 	stall, starting time.Duration
+	factor          float64        // of the machine, as limits inside tests have it
+	present         func() float64 // measures it now
+	busyBy          float64        // see busy
+	busyAt          time.Time      // when busyBy was measured
 
 	mu        sync.Mutex
 	packages  map[string]*pkg
@@ -91,6 +97,7 @@ func newRun(out io.Writer, module string) *run {
 	return &run{
 		out: out, module: module, packages: map[string]*pkg{}, builds: map[string]*clip{}, last: now, heard: now,
 		usage: func(string) (time.Duration, bool) { return 0, false }, stall: 5 * time.Minute, starting: 20 * time.Minute,
+		factor: 1, present: pace.Present,
 	}
 }
 

@@ -84,7 +84,7 @@ func testrun(plan string, args []string, signals <-chan os.Signal) (status int, 
 	}
 	defer scratch.remove()
 	r := newRun(os.Stdout, module)
-	r.stall, r.starting = stall, 4*stall
+	r.stall, r.starting, r.factor = stall, 4*stall, factor
 	r.verbose = verbose(args)
 	if log, err := os.Create(filepath.Join(filepath.Dir(self), "test-failures.log")); err == nil {
 		defer log.Close()

@@ -151,6 +151,7 @@ func TestRun_KeepsLinesThatAreNoEvents(t *testing.T) {
 func TestStalled_EachEventIsProgress(t *testing.T) {
 	r, out := newTestRun()
 	r.stall, r.starting = 5*time.Minute, 20*time.Minute
+	r.factor, r.present = 2, func() float64 { return 2 }
 	now := time.Now()
 	name := module + "/a"
 	want := func(what string, names ...string) {
@@ -181,6 +182,33 @@ func TestStalled_EachEventIsProgress(t *testing.T) {
 	r.take(event{Action: "start", Package: module + "/b"}, "", now)
 	now = now.Add(20*time.Minute + time.Second)
 	want("before the first test, too long", module+"/b")
+}
+
+// A package on a machine that has become busy is given as much more time.
+func TestStalled_ABusyMachineIsGivenTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		present float64
+		limit   time.Duration
+	}{
+		"as at the start":     {2, 5 * time.Minute},
+		"idle":                {1, 5 * time.Minute},
+		"three times as busy": {6, 15 * time.Minute},
+		"busy without end":    {1000, 5 * mostBusy * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := newTestRun()
+			r.stall, r.factor, r.present = 5*time.Minute, 2, func() float64 { return test.present }
+			began := time.Now()
+			r.take(event{Action: "start", Package: module + "/a"}, "", began)
+			r.take(event{Action: "run", Package: module + "/a", Test: "TestA"}, "", began)
+			if got := r.stalled(began.Add(test.limit)); len(got) != 0 {
+				t.Errorf("after %s: stalled are %q", test.limit, got)
+			}
+			if got := r.stalled(began.Add(test.limit + time.Second)); len(got) != 1 {
+				t.Errorf("after %s and a second: stalled are %q", test.limit, got)
+			}
+		})
+	}
 }
 
 func TestSilent_OnlyWhileNoPackageRuns(t *testing.T) {
