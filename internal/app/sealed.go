@@ -96,8 +96,8 @@ func (s *sealedStore) AccountTokenKeys(ctx context.Context, account int64, befor
 		return false, err
 	}
 	opened := *raw
-	if s.keys.OpenSigning(&opened); opened.TokenKeys != before || before == "" && raw.TokenKeys != "" {
-		return false, nil // they can't be decrypted, or have changed
+	if s.keys.OpenSigning(&opened); opened.TokenKeys != before {
+		return false, nil // they have changed
 	}
 	if keys, err = s.keys.SealTokenKeys(raw.ID, keys); err != nil {
 		return false, err

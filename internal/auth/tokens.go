@@ -31,17 +31,23 @@ func (k TokenKeys) String() string { return "the token keys" }
 // same time.
 const tokenTries = 5
 
-// ReadTokenKeys returns the token keys of an account, and makes them if it has none.
-func ReadTokenKeys(ctx context.Context, s store.Accounts, account int64) (TokenKeys, error) {
-	return changeTokenKeys(ctx, s, account, func(k TokenKeys, have bool) (TokenKeys, bool) {
-		return TokenKeys{newToken(tokenKeyPrefix), newToken(tokenKeyPrefix)}, !have
-	})
+// errTokenKeysSealed is returned for token keys that can't be decrypted.
+var errTokenKeysSealed = &fault.Error{
+	Code: fault.Conflict, Cause: execute.ErrSealed,
+	Message: "the signing keys are encrypted with a key that the file of --secrets-key-file does not have; " +
+		"add it to the file, or rotate the signing keys",
 }
 
-// changeTokenKeys stores what change returns of an account's token keys, unless that is
-// false, and returns them as they are then.
-func changeTokenKeys(ctx context.Context, s store.Accounts, account int64,
-	change func(k TokenKeys, have bool) (TokenKeys, bool)) (TokenKeys, error) {
+// ReadTokenKeys returns the token keys of an account, and makes them if it has none. Its
+// error is execute.ErrSealed if they can't be decrypted.
+func ReadTokenKeys(ctx context.Context, s store.Accounts, account int64) (TokenKeys, error) {
+	return tokenKeys(ctx, s, account, false)
+}
+
+// tokenKeys returns the token keys of an account after it has rotated them, if rotate is
+// true, or has made them if there are none. A rotation replaces keys that can't be
+// decrypted.
+func tokenKeys(ctx context.Context, s store.Accounts, account int64, rotate bool) (TokenKeys, error) {
 	for range tokenTries {
 		a, err := s.AccountOf(ctx, account)
 		if err != nil {
@@ -51,10 +57,15 @@ func changeTokenKeys(ctx context.Context, s store.Accounts, account int64,
 			return TokenKeys{}, fault.NoSuch("account")
 		}
 		have, ok := tokenKeysOf(a.TokenKeys)
-		changed, replace := change(have, ok)
-		if !replace {
+		switch {
+		case ok && !rotate:
 			return have, nil
+		case !ok && !rotate && a.TokenKeys != "":
+			return TokenKeys{}, errTokenKeysSealed
+		case !ok:
+			have.Next = newToken(tokenKeyPrefix)
 		}
+		changed := TokenKeys{have.Next, newToken(tokenKeyPrefix)}
 		replaced, err := s.AccountTokenKeys(ctx, account, a.TokenKeys, changed.Current+" "+changed.Next)
 		if err != nil {
 			return TokenKeys{}, err
@@ -84,12 +95,7 @@ func (a *Authenticator) RotateTokenKeys(ctx context.Context, owner job.Owner, by
 	if err := access.Allow(ctx, "auth.Authenticator.RotateTokenKeys"); err != nil {
 		return TokenKeys{}, err
 	}
-	keys, err := changeTokenKeys(ctx, a.Store, owner.Number, func(k TokenKeys, have bool) (TokenKeys, bool) {
-		if !have {
-			k.Next = newToken(tokenKeyPrefix)
-		}
-		return TokenKeys{k.Next, newToken(tokenKeyPrefix)}, true
-	})
+	keys, err := tokenKeys(ctx, a.Store, owner.Number, true)
 	if err != nil {
 		return TokenKeys{}, err
 	}

@@ -132,13 +132,17 @@ func (f *recordsFlags) readable(a *identity.Account) error {
 		if s.Value != "" {
 			continue
 		}
-		if f.SecretsKeyFile == "" {
-			return fmt.Errorf("the signing secrets of %s are encrypted; give the service's key file with --secrets-key-file", a.Email)
-		}
-		return fmt.Errorf("the signing secrets of %s are encrypted with a key that %s does not have; add it to the file", a.Email,
-			f.SecretsKeyFile)
+		return f.sealed("signing secrets", a)
 	}
 	return nil
+}
+
+// sealed returns the error for values of an account that can't be decrypted.
+func (f *recordsFlags) sealed(what string, a *identity.Account) error {
+	if f.SecretsKeyFile == "" {
+		return fmt.Errorf("the %s of %s are encrypted; give the service's key file with --secrets-key-file", what, a.Email)
+	}
+	return fmt.Errorf("the %s of %s are encrypted with a key that %s does not have; add it to the file", what, a.Email, f.SecretsKeyFile)
 }
 
 func viewKeys(keys []*identity.Key) []keyView {

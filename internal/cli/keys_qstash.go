@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/punctual-dev/punctual/internal/auth"
+	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -32,6 +34,9 @@ type qstashView struct {
 func (c *keysQStash) Run(env *environment) error {
 	return c.withAccount(env, c.Email, func(ctx context.Context, s store.Store, a *identity.Account) error {
 		keys, err := auth.ReadTokenKeys(ctx, s, a.Number)
+		if errors.Is(err, execute.ErrSealed) {
+			return c.sealed("signing keys", a)
+		}
 		if err != nil {
 			return err
 		}

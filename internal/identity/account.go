@@ -14,7 +14,7 @@ type Account struct {
 	Secrets   []Secret // newest first, without expired ones
 	// TokenKeys are the keys that sign tokens for receivers of the QStash API: the
 	// current and the next one, separated by a space, or encrypted. "" until they are
-	// needed, or if package secret could not decrypt them.
+	// needed; still encrypted if package secret could not decrypt them.
 	TokenKeys string
 	Operator  bool
 	Origin    Origin

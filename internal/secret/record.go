@@ -50,6 +50,9 @@ func recordOf(e *store.Encrypted) string {
 	if e.Name != "" {
 		return headerRecord(e.Account.ID, e.Name, e.Hosts, e.HTTP)
 	}
+	if e.Tokens {
+		return tokenRecord(e.Account.ID)
+	}
 	return signingRecord(e.Account.ID, e.CreatedAt.UnixMicro())
 }
 

@@ -17,6 +17,7 @@ const page = 200
 type Values interface {
 	EncryptedSigning(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
 	EncryptedHeaders(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
+	EncryptedTokens(ctx context.Context, after store.Encrypted, limit int) ([]store.Encrypted, error)
 	EncryptedReplace(ctx context.Context, values []store.Reencrypted) error
 	SigningKeyPage(ctx context.Context, account, number int64, limit int) ([]identity.SigningKey, error)
 	SigningKeyReplace(ctx context.Context, k *identity.SigningKey, private string) error
@@ -36,7 +37,9 @@ type Report struct {
 // With a nil Keyring it only counts.
 func Reencrypt(ctx context.Context, s Values, keys *Keyring, all bool) (Report, error) {
 	w := &reencryption{values: s, keys: keys, all: all, first: keys.First(), unknown: map[string]bool{}}
-	for _, read := range []func(context.Context, store.Encrypted, int) ([]store.Encrypted, error){s.EncryptedSigning, s.EncryptedHeaders} {
+	for _, read := range []func(context.Context, store.Encrypted, int) ([]store.Encrypted, error){
+		s.EncryptedSigning, s.EncryptedHeaders, s.EncryptedTokens,
+	} {
 		after := store.Encrypted{}
 		for {
 			found, err := read(ctx, after, page)
@@ -126,7 +129,7 @@ func (w *reencryption) replaceKey(ctx context.Context, k *identity.SigningKey) e
 func (w *reencryption) replace(ctx context.Context, found []store.Encrypted) error {
 	var replaced []store.Reencrypted
 	for _, e := range found {
-		if !w.wants(e.Value) {
+		if e.Tokens && e.Value == "" || !w.wants(e.Value) {
 			continue
 		}
 		text, record := e.Value, recordOf(&e)

@@ -17,14 +17,17 @@ func (k *Keyring) SealSigning(account uuid.UUID, s identity.Secret) (identity.Se
 	return s, err
 }
 
-// OpenSigning decrypts the signing secrets of an account, which may be nil. One
-// that can't be decrypted gets the value "".
+// OpenSigning decrypts the signing secrets and the token keys of an account, which may be
+// nil. A secret that can't be decrypted gets the value ""; token keys stay encrypted, so
+// that they can be told from none.
 func (k *Keyring) OpenSigning(a *identity.Account) {
 	if a == nil {
 		return
 	}
 	if isSealed(a.TokenKeys) {
-		a.TokenKeys, _ = k.Open(tokenRecord(a.ID), a.TokenKeys)
+		if keys, err := k.Open(tokenRecord(a.ID), a.TokenKeys); err == nil {
+			a.TokenKeys = keys
+		}
 	}
 	for i := range a.Secrets {
 		s := &a.Secrets[i]

@@ -12,12 +12,13 @@ import (
 const TooManySecrets = "the account has 100 secrets, which is the limit; delete one that is not used"
 
 // Encrypted is a stored value that is encrypted, or should be: a header secret,
-// which has a name, or a signing secret, which has none.
+// which has a name, the token keys of an account, or a signing secret.
 type Encrypted struct {
 	Account   job.Owner
 	Name      string
 	Hosts     []string  // of a header secret
 	HTTP      bool      // of a header secret
+	Tokens    bool      // it is the token keys; see identity.Account
 	CreatedAt time.Time // of a signing secret
 	Value     string
 }
@@ -54,6 +55,9 @@ type HeaderSecrets interface {
 	// EncryptedHeaders returns up to limit header secrets of all accounts after
 	// one, in order of account and name.
 	EncryptedHeaders(ctx context.Context, after Encrypted, limit int) ([]Encrypted, error)
+	// EncryptedTokens returns the token keys of up to limit accounts after one, in order
+	// of account, with the Value "" for accounts that have none.
+	EncryptedTokens(ctx context.Context, after Encrypted, limit int) ([]Encrypted, error)
 	// EncryptedReplace replaces values that have not changed since they were read.
 	EncryptedReplace(ctx context.Context, values []Reencrypted) error
 }

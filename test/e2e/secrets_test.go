@@ -282,6 +282,7 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	a := s.Account(t)
 	target := harness.SharedTarget(t).Route(t)
 	putSecret(a.Client, "k", "value-of-k").Want(201)
+	signing := qstash(t, a, "GET", "/v2/keys", "", nil)
 	writeKeyFile(t, path, second, first)
 	rotated := command(t, s, "secrets", "rotate-key", "--secrets-key-file", path, "--json")
 	if rotated.Get("reencrypted").Int() < 2 || rotated.Get("unreadable").Int() != 0 {
@@ -308,6 +309,10 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	send("with the new key only", "new-value-of-k")
 	secrets := a.Get("/api/account/signing-secrets").Want(200).Data()
 	wantSame(t, "the signing secret", secrets.Get("0.secret"), `"`+a.Secret+`"`)
+	wantSame(t, "the keys that sign tokens", qstash(t, a, "GET", "/v2/keys", "", nil), string(signing))
+	if r := s.TryCommand(t, "keys", "qstash", a.Email); r.Code != 1 || !strings.Contains(r.Stderr, "--secrets-key-file") {
+		t.Errorf("the token without the key: %+v", r)
+	}
 	if r := s.TryCommand(t, "accounts", "show", a.Email); r.Code != 1 || !strings.Contains(r.Stderr, "--secrets-key-file") {
 		t.Errorf("without the key: %+v", r)
 	}
@@ -325,6 +330,12 @@ func TestSecrets_KeysRotateBesideARunningService(t *testing.T) {
 	wantSame(t, "the signing secret", a.Get("/api/account/signing-secrets").Want(200).Data().Get("0.secret"), "null")
 	if len(target.Hits()) != sent {
 		t.Error("a request was sent")
+	}
+	if status, text := qstashStatus(t, a, "GET", "/v2/keys", "", nil); status != 409 || !strings.Contains(text, "--secrets-key-file") {
+		t.Errorf("the keys that sign tokens: %d %s", status, text)
+	}
+	if rotated := qstash(t, a, "POST", "/v2/keys/rotate", "", nil); len(rotated.Get("next").Str()) < 40 {
+		t.Errorf("the keys that sign tokens, rotated: %s", rotated)
 	}
 	if n := metric(t, a.Client, "punctual_secrets_unreadable"); n < 2 {
 		t.Errorf("%v secrets are counted as unreadable", n)

@@ -60,6 +60,7 @@ var methods = map[string]bool{
 	"EncryptedHeaders":   true,
 	"EncryptedReplace":   true,
 	"EncryptedSigning":   true,
+	"EncryptedTokens":    true,
 	"FailedJobs":         true,
 	"GroupCopy":          true,
 	"GroupDelete":        true,
@@ -532,6 +533,13 @@ func (s *Store) EncryptedReplace(ctx context.Context, a []store.Reencrypted) err
 func (s *Store) EncryptedSigning(ctx context.Context, a store.Encrypted, b int) ([]store.Encrypted, error) {
 	return get(ctx, s, "EncryptedSigning", func() ([]store.Encrypted, error) {
 		return s.Store.EncryptedSigning(ctx, a, b)
+	})
+}
+
+// EncryptedTokens implements store.Store.
+func (s *Store) EncryptedTokens(ctx context.Context, a store.Encrypted, b int) ([]store.Encrypted, error) {
+	return get(ctx, s, "EncryptedTokens", func() ([]store.Encrypted, error) {
+		return s.Store.EncryptedTokens(ctx, a, b)
 	})
 }
 

@@ -132,6 +132,15 @@ func (r *Records) EncryptedHeaders(ctx context.Context, after store.Encrypted, l
 	return found, err
 }
 
+// EncryptedTokens implements store.HeaderSecrets.
+func (r *Records) EncryptedTokens(ctx context.Context, after store.Encrypted, limit int) (found []store.Encrypted, err error) {
+	err = r.engine.Read(ctx, Background, encrypted(&found,
+		`SELECT number, id, CASE WHEN deleted_at IS NULL THEN coalesce(token_keys, '') ELSE '' END FROM accounts
+			WHERE number > $1 ORDER BY number LIMIT $2`,
+		[]any{after.Account.Number, limit}, func(e *store.Encrypted) []any { e.Tokens = true; return nil }))
+	return found, err
+}
+
 // EncryptedReplace implements store.HeaderSecrets. SQLite overwrites the old values in
 // the file, some of which may not have been encrypted.
 func (r *Records) EncryptedReplace(ctx context.Context, values []store.Reencrypted) error {
@@ -141,6 +150,13 @@ func (r *Records) EncryptedReplace(ctx context.Context, values []store.Reencrypt
 			queries = append(queries, Query{
 				SQL:  `UPDATE header_secrets SET value = $1 WHERE account = $2 AND name = $3 AND value = $4`,
 				Args: []any{v.New, v.Account.Number, v.Name, v.Value},
+			})
+			continue
+		}
+		if v.Tokens {
+			queries = append(queries, Query{
+				SQL:  `UPDATE accounts SET token_keys = $1 WHERE number = $2 AND token_keys = $3`,
+				Args: []any{v.New, v.Account.Number, v.Value},
 			})
 			continue
 		}

@@ -199,8 +199,16 @@ func secretsReencrypted(w *world) {
 			}
 		}
 	}
+	_, err := w.s.AccountTokenKeys(w.ctx, w.other.Number, "", "sig_a sig_b")
+	w.ok("AccountTokenKeys", err)
 	signing := all(func(after store.Encrypted) ([]store.Encrypted, error) { return w.s.EncryptedSigning(w.ctx, after, 2) })
 	headers := all(func(after store.Encrypted) ([]store.Encrypted, error) { return w.s.EncryptedHeaders(w.ctx, after, 2) })
+	tokens := all(func(after store.Encrypted) ([]store.Encrypted, error) { return w.s.EncryptedTokens(w.ctx, after, 2) })
+	for _, e := range tokens {
+		if want := map[int64]string{w.other.Number: "sig_a sig_b"}[e.Account.Number]; e.Value != want || !e.Tokens {
+			w.Errorf("the token keys of account %d are %q", e.Account.Number, e.Value)
+		}
+	}
 	shown := ""
 	var changes []store.Reencrypted
 	for _, e := range append(signing, headers...) {
@@ -213,6 +221,9 @@ func secretsReencrypted(w *world) {
 	difference := w.other.Number - w.owner.Number
 	w.same("the values", shown, fmt.Sprintf("0   whsec_owner@example.com; 0   whsec_b; %d   whsec_other@example.com; "+
 		"0 a a.example b.example v1; 0 b a.example v2; %d a a.example v3; ", difference, difference))
+	for _, e := range tokens {
+		changes = append(changes, store.Reencrypted{Encrypted: e, New: "new " + e.Value})
+	}
 	w.putSecret(w.owner, "b", "meanwhile", "a.example")
 	w.ok("EncryptedReplace", w.s.EncryptedReplace(w.ctx, changes))
 	shown = ""
@@ -220,6 +231,11 @@ func secretsReencrypted(w *world) {
 	w.ok("EncryptedHeaders", err)
 	for _, e := range found {
 		shown += e.Value + "; "
+	}
+	for account, want := range map[int64]string{w.owner.Number: "", w.other.Number: "new sig_a sig_b"} {
+		if a, err := w.s.AccountOf(w.ctx, account); err != nil || a.TokenKeys != want {
+			w.Errorf("the token keys of account %d afterwards: %+v, %v; want %q", account, a, err, want)
+		}
 	}
 	w.same("the secrets afterwards", shown, "new v1; meanwhile; new v3; ")
 	w.same("the signing secrets afterwards", strings.ReplaceAll(w.secrets(), moment(w.past().Add(2*time.Hour)), "T"),
