@@ -39,12 +39,15 @@ func (s *Server) overview(c *call) error {
 	if o.Signals, err = s.readSignals(c); err != nil {
 		return err
 	}
-	counts, _, err := s.Service.Counts(ctx, c.owner(), job.Query{}, maxRetrying)
+	wanted := job.Query{States: []job.State{job.Retryable}}
+	if o.Newcomer = series.Total.Runs() == 0; o.Newcomer {
+		wanted.States = nil // a job in any state makes the account no newcomer
+	}
+	counts, _, err := s.Service.Counts(ctx, c.owner(), wanted, maxRetrying)
 	if err != nil {
 		return err
 	}
 	o.Triage.FailedAttempts = series.Total.Failed
-	o.Newcomer = series.Total.Runs() == 0
 	if n := counts[job.Retryable]; n > 0 {
 		o.Triage.Retrying = ui.Count(n)
 		if n >= maxRetrying {

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -45,6 +46,14 @@ func (q Query) Combined() bool {
 
 // Timed reports whether q is filtered by time.
 func (q Query) Timed() bool { return !q.Since.IsZero() || !q.Until.IsZero() }
+
+// Among returns those of the states that q selects; all if it has none.
+func (q Query) Among(states []State) []State {
+	if len(q.States) == 0 {
+		return states
+	}
+	return slices.DeleteFunc(slices.Clone(states), func(s State) bool { return !slices.Contains(q.States, s) })
+}
 
 // ErrUnsupported is returned by scans and counts for an order or an offset, which
 // they don't support.

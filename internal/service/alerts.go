@@ -225,8 +225,8 @@ type OpenAlert struct {
 func (s *Alerts) Open(ctx context.Context, owner job.Owner, limit int) (open []OpenAlert, err error) {
 	states, err := s.Store.AlertStates(ctx, owner, limit)
 	for _, state := range states {
-		if h := alert.ReadHistory(state.Data); h.Sent {
-			open = append(open, OpenAlert{Name: state.Alert, Schedule: state.Schedule, Failures: h.Failures})
+		if failures, sent := alert.Reported(state.Data); sent {
+			open = append(open, OpenAlert{Name: state.Alert, Schedule: state.Schedule, Failures: failures})
 		}
 	}
 	return open, err

@@ -188,8 +188,7 @@ func (s *Store) JobNumbers(ctx context.Context, owner job.Owner, q job.Query, lo
 	if err := q.Unordered(); err != nil {
 		return nil, 0, err
 	}
-	var found walked
-	err := s.readAs(ctx, heavy, s.walk(owner, q, look, &found))
+	found, err := s.matching(ctx, owner, q, look)
 	return found.numbers, found.next, err
 }
 

@@ -89,7 +89,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 	}
 	executing := map[job.State]int64{job.Available: available, job.Retryable: retryable}
 	queries = nil
-	for _, state := range storedStates {
+	for _, state := range q.Among(storedStates) {
 		queries = append(queries, query{
 			sql:  `SELECT count(*) FROM (SELECT FROM jobs j WHERE j.account = (SELECT $1::bigint) AND j.state >= $2 AND j.state <= $2 ORDER BY j.state, j.number LIMIT $3) n`,
 			args: []any{owner.Number, int16(state), int64(limit) + executing[state]},
@@ -125,7 +125,7 @@ func (s *Store) JobScan(ctx context.Context, owner job.Owner, q job.Query, look 
 	var candidates walked
 	var inner string
 	if q.Path() == job.ByFilter {
-		if err := s.readAs(ctx, heavy, s.walk(owner, q, look, &candidates)); err != nil {
+		if candidates, err = s.matching(ctx, owner, q, look); err != nil {
 			return nil, 0, err
 		}
 		inner = listed(c, candidates.numbers)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -11,50 +12,180 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 )
 
-// floors returns an expression for each filter of q, except the times: the highest
-// number up to w.n of the jobs that it selects, 0 if there is none. Each has an
-// index.
-func (s *Store) floors(c *condition, owner job.Owner, q job.Query) []string {
-	var all []string
-	highest := func(sql string) string { return `coalesce((SELECT f.number FROM (` + sql + ` LIMIT 1) f), 0)` }
+// source returns queries that together select the numbers up to last of the jobs that a
+// filter selects, each in descending order by an index.
+type source func(c *condition, last string) []string
+
+// sources returns the source of each filter of q, except the times.
+func (s *Store) sources(owner job.Owner, q job.Query) (all []source) {
 	for _, t := range q.Terms() {
-		if t.Column == job.TagColumn {
-			const sql = `SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= w.n ORDER BY j.number DESC`
-			all = append(all, highest(c.numbered(sql, owner.Number, text(t.Value.(string)))))
-			continue
-		}
-		where, order := c.having(owner, t.Column, c.value(t), `w.n`)
-		all = append(all, highest(`SELECT j.number FROM jobs j WHERE `+where+order))
+		all = append(all, func(c *condition, last string) []string {
+			if t.Column == job.TagColumn {
+				const sql = `SELECT j.number FROM job_tags j WHERE j.account = (SELECT ?::bigint) AND j.tag = ? AND j.number <= `
+				return []string{c.numbered(sql, owner.Number, text(t.Value.(string))) + last + ` ORDER BY j.number DESC`}
+			}
+			where, order := c.having(owner, t.Column, c.value(t), last)
+			return []string{`SELECT j.number FROM jobs j WHERE ` + where + order}
+		})
 	}
-	if len(q.States) == 0 {
-		if len(all) == 0 {
-			all = append(all, highest(c.numbered(`SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.number <= w.n ORDER BY j.number DESC`, owner.Number)))
-		}
-		return all
+	switch {
+	case len(q.States) > 0:
+		all = append(all, func(c *condition, last string) (states []string) {
+			for _, state := range q.States {
+				states = append(states, s.inState(c, owner, stateBranch{state: state, rank: `0`, shown: true, last: last}))
+			}
+			return states
+		})
+	case len(all) == 0:
+		all = append(all, func(c *condition, last string) []string {
+			const sql = `SELECT j.number FROM jobs j WHERE j.account = (SELECT ?::bigint) AND j.number <= `
+			return []string{c.numbered(sql, owner.Number) + last + ` ORDER BY j.number DESC`}
+		})
 	}
-	var states []string
-	for _, state := range q.States {
-		states = append(states, highest(s.inState(c, owner, stateBranch{state: state, rank: `0`, shown: true, last: `w.n`})))
+	return all
+}
+
+// floor returns an expression for the number of the job that is so many places behind
+// the highest up to w.n of those that a filter selects, 0 if there is none.
+func (of source) floor(c *condition, behind int) string {
+	queries := of(c, `w.n`)
+	for i, sql := range queries {
+		queries[i] = fmt.Sprintf(`coalesce((SELECT f.number FROM (%s LIMIT 1 OFFSET %d) f), 0)`, sql, behind)
 	}
-	return append(all, `greatest(`+strings.Join(states, `, `)+`)`)
+	return `greatest(` + strings.Join(queries, `, `) + `)`
+}
+
+// floors returns the floor of each source.
+func floors(c *condition, sources []source, behind int) []string {
+	all := make([]string, len(sources))
+	for i, of := range sources {
+		all[i] = of.floor(c, behind)
+	}
+	return all
 }
 
 // walked is the result of a walk.
 type walked struct {
 	numbers []int64
-	next    int64
+	next    int64 // the job to continue after; zero at the end
+	lowest  int64 // below the first job that was inserted within the times
+}
+
+const (
+	// walkSteps is how many positions a walk jumps to at most before it reads one index.
+	walkSteps = 64
+	// walkSample is how far ahead a walk looks in each index to find the sparsest.
+	walkSample = 200
+)
+
+// matching finds the numbers of up to q.Limit jobs that match all filters of q, newest
+// first, after look positions at most. It jumps at first, which finds the jobs of frequent
+// combinations and passes over whatever a rare filter excludes. A jump costs ten times as
+// much as a row of an index, so then it reads the index that has the fewest jobs here, and
+// looks for each of them in the others.
+func (s *Store) matching(ctx context.Context, owner job.Owner, q job.Query, look int) (found walked, err error) {
+	steps := min(walkSteps, (look+1)/2)
+	err = s.readAs(ctx, heavy, s.walk(owner, q, steps, &found))
+	if err != nil || found.next == 0 || len(found.numbers) == q.Limit || steps == look {
+		return found, err
+	}
+	q.After, q.Limit, look = found.next, q.Limit-len(found.numbers), look-steps
+	sources, sparsest := s.sources(owner, q), 0
+	if len(sources) > 1 {
+		c := &condition{}
+		far := strings.Join(floors(c, sources, min(look, walkSample)-1), `, `)
+		err = s.readAs(ctx, heavy, query{
+			sql:  `SELECT ARRAY[` + far + `] FROM (SELECT ` + c.upTo(q.After) + ` AS n) w`,
+			args: c.args,
+			row: func(rows pgx.Rows) error {
+				var far []int64
+				err := rows.Scan(&far)
+				sparsest = slices.Index(far, slices.Min(far))
+				return err
+			},
+		})
+	}
+	if err == nil {
+		err = s.readAs(ctx, heavy, s.sift(owner, q, look, sparsest, &found))
+	}
+	return found, err
+}
+
+// sift returns a query that adds the numbers of up to q.Limit jobs that match all filters
+// of q. It reads look numbers of one of them, and looks for each in the others.
+func (s *Store) sift(owner job.Owner, q job.Query, look, from int, found *walked) query {
+	c := &condition{}
+	branches := s.sources(owner, q)[from](c, c.upTo(q.After))
+	for i, sql := range branches {
+		branches[i] = `(` + sql + c.numbered(` LIMIT ?)`, look)
+	}
+	read := branches[0]
+	if len(branches) > 1 {
+		read = `SELECT b.number FROM (` + strings.Join(branches, ` UNION ALL `) + c.numbered(`) b ORDER BY b.number DESC LIMIT ?`, look)
+	}
+	sql := `SELECT h.n, h.hit, h.place FROM (
+			SELECT w.n, w.place, (w.n > ` + c.numbered(`?`, found.lowest) + s.selected(c, owner, q, from) + `) AS hit
+			FROM (SELECT o.number AS n, row_number() OVER () AS place FROM (` + read + `) o) w OFFSET 0
+		) h WHERE h.hit OR h.place = ` + c.numbered(`? LIMIT ?`, look, q.Limit)
+	before := len(found.numbers)
+	return query{
+		sql: sql, args: c.args, start: func() { found.numbers, found.next = found.numbers[:before], 0 },
+		row: func(rows pgx.Rows) error {
+			var number int64
+			var hit bool
+			var place int
+			err := rows.Scan(&number, &hit, &place)
+			if hit {
+				found.numbers = append(found.numbers, number)
+			}
+			if place == look || len(found.numbers) == before+q.Limit {
+				found.next = number
+			}
+			return err
+		},
+	}
+}
+
+// selected returns the condition that the filters of q, except one of its sources, select
+// job w.n. It looks for the job's tags before it reads the job.
+func (s *Store) selected(c *condition, owner job.Owner, q job.Query, except int) (terms string) {
+	of := &condition{args: c.args}
+	all := q.Terms()
+	for i, t := range all {
+		switch {
+		case i == except:
+		case t.Column == job.TagColumn:
+			const sql = ` AND EXISTS (SELECT FROM job_tags t WHERE t.account = (SELECT ?::bigint) AND t.tag = ? AND t.number = w.n OFFSET 0)`
+			terms += of.numbered(sql, owner.Number, text(t.Value.(string)))
+		default:
+			of.terms = append(of.terms, `j.`+t.Column+` = `+of.value(t))
+		}
+	}
+	join := ``
+	if len(q.States) > 0 && except != len(all) {
+		addStates(of, q.States, s.Now().UnixMicro())
+		join = joinItem
+	}
+	if q.Timed() {
+		of.add(`true` + within(of, q))
+	}
+	if len(of.terms) > 0 {
+		terms += of.numbered(` AND EXISTS (SELECT FROM jobs j`+join+` WHERE j.account = (SELECT ?::bigint) AND j.number = w.n AND `, owner.Number) +
+			of.String() + ` OFFSET 0)`
+	}
+	c.args = of.args
+	return terms
 }
 
 // walk returns a query for the numbers of up to q.Limit jobs that match all
-// filters of q, newest first, after look positions at most. Next is the job to
-// continue after; zero at the end.
+// filters of q, newest first, after look positions at most.
 //
 // It looks for the highest number in all indexes: each step asks each index for
 // its highest number up to the lowest of the step before. So it jumps over
 // whatever a rare filter excludes.
 func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) query {
 	c := &condition{}
-	floors := s.floors(c, owner, q)
+	floors := floors(c, s.sources(owner, q), 0)
 	names := make([]string, len(floors))
 	for i := range floors {
 		names[i] = fmt.Sprintf(`f%d`, i)
@@ -84,15 +215,15 @@ func (s *Store) walk(owner job.Owner, q job.Query, look int, found *walked) quer
 	return query{
 		sql: sql, args: c.args, start: func() { *found = walked{} },
 		row: func(rows pgx.Rows) error {
-			var low, high, lowest int64
+			var low, high int64
 			var hit bool
 			var place int
-			if err := rows.Scan(&low, &high, &hit, &lowest, &place); err != nil {
+			if err := rows.Scan(&low, &high, &hit, &found.lowest, &place); err != nil {
 				return err
 			}
 			// The row of the last step says where the walk ended.
 			switch {
-			case low <= lowest:
+			case low <= found.lowest:
 				found.next = 0
 			case hit || low == high:
 				found.next = low
@@ -148,8 +279,8 @@ func listed(c *condition, numbers []int64) string {
 
 // scanWalk reads a page of jobs that match all filters of q; see JobScan.
 func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q job.Query, look int) ([]*job.Job, int64, error) {
-	var found walked
-	if err := s.readAs(ctx, heavy, s.walk(owner, q, look, &found)); err != nil || len(found.numbers) == 0 {
+	found, err := s.matching(ctx, owner, q, look)
+	if err != nil || len(found.numbers) == 0 {
 		return nil, found.next, err
 	}
 	var jobs []*job.Job
@@ -172,8 +303,11 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 	var found walked
 	var inner string
 	if q.Combined() {
-		if err := s.readAs(ctx, heavy, s.walk(owner, q, limit+1, &found)); err != nil {
+		if found, err = s.matching(ctx, owner, q, limit+1); err != nil {
 			return nil, false, err
+		}
+		if n := len(found.numbers); len(q.States) == 1 {
+			return map[job.State]int64{q.States[0]: int64(min(limit, n))}, found.next != 0 || n > limit, nil
 		}
 		inner = `SELECT j.number, j.state FROM ` + c.owned(owner, listed(c, found.numbers)) +
 			` JOIN jobs j ON j.account = n.account AND j.number = n.number`
@@ -183,15 +317,16 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 	total := 0
 	err = s.readAs(ctx, heavy, query{
 		// The index of claimed items is small; that of all has several levels.
-		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END FROM `, s.Now().UnixMicro(),
-			int16(job.Executing)) +
-			c.owned(owner, inner) + ` LEFT JOIN runs r ON n.state <= 2 AND r.account = n.account AND r.number = n.number AND r.node > 0 AND r.kind = 0`,
+		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END, count(*) FROM `, s.Now().UnixMicro(),
+			int16(job.Executing)) + c.owned(owner, inner) +
+			` LEFT JOIN runs r ON n.state <= 2 AND r.account = n.account AND r.number = n.number AND r.node > 0 AND r.kind = 0 GROUP BY 1`,
 		args: c.args, start: func() { counts, total = map[job.State]int64{}, 0 },
 		row: func(rows pgx.Rows) error {
 			var state int16
-			err := rows.Scan(&state)
-			total++
-			counts[job.State(state)] = min(int64(limit), counts[job.State(state)]+1)
+			var n int
+			err := rows.Scan(&state, &n)
+			total += n
+			counts[job.State(state)] = min(int64(limit), int64(n))
 			return err
 		},
 	})

@@ -178,6 +178,17 @@ var looking = []operationOf{
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{Tags: []string{"a"}, Host: "example.com"}, callBound)
 		return err
 	}},
+	{"tally of a tag, a host and a time", 4 * callBound, func(d *dealt) error {
+		q := job.Query{Tags: []string{"a"}, Host: "example.com", Since: d.now.Add(-time.Hour)}
+		_, _, err := d.JobTally(d.t.Context(), d.owner, q, callBound)
+		return err
+	}},
+	{"numbers of failed jobs of a host", 4 * callBound, func(d *dealt) error {
+		q := job.Query{ListQuery: job.ListQuery{Limit: callBound}, Host: "example.com",
+			States: []job.State{job.Executing, job.Retryable, job.Cancelled, job.Discarded}}
+		_, _, err := d.JobNumbers(d.t.Context(), d.owner, q, callBound)
+		return err
+	}},
 	{"tally of a state", callBound, func(d *dealt) error {
 		_, _, err := d.JobTally(d.t.Context(), d.owner, job.Query{States: []job.State{job.Discarded}}, callBound)
 		return err

@@ -27,7 +27,7 @@ var replacements = [...][]replacement{
 	SQLite: {
 		// It compares no rows by an index that ends with the number of the row.
 		{regexp.MustCompile(`\b(\w+) <= (\$\d+) AND \((\w+), (\w+)\) > \(\$\d+, (\$\d+)\)`), `$1 = $2 AND $4 > $5`},
-		{regexp.MustCompile(`= ANY\(\$(\d+)\)`), `IN (SELECT value FROM json_each(?$1))`},
+		{regexp.MustCompile(`= (?:ANY|EACH)\(\$(\d+)\)`), `IN (SELECT value FROM json_each(?$1))`},
 		{regexp.MustCompile(`\$(\d+)`), `?$1`},
 		{regexp.MustCompile(`::[a-z]+`), ``},
 		{regexp.MustCompile(`\bgreatest\(`), `max(`},
@@ -38,6 +38,9 @@ var replacements = [...][]replacement{
 		{regexp.MustCompile(` FOR (KEY SHARE|(NO KEY )?UPDATE)( OF \w+)?( SKIP LOCKED)?`), ``},
 	},
 	PostgreSQL: {
+		// It might read all rows of the account for a list of keys.
+		{regexp.MustCompile(`FROM (\w+)(?: NOT INDEXED)? WHERE (account = \$\d+) AND (\w+) = EACH\((\$\d+)\)`),
+			`FROM unnest($4::bigint[]) AS e (each) CROSS JOIN LATERAL (SELECT * FROM $1 WHERE $2 AND $3 = e.each OFFSET 0) o`},
 		// The planner must not know the account: docs/adr/0021-postgres-statements.md.
 		{regexp.MustCompile(`\baccount = (\$\d+)`), `account = (SELECT $1::bigint)`},
 		{regexp.MustCompile(` INDEXED BY \w+| NOT INDEXED`), ``},

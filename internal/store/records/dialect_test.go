@@ -14,6 +14,11 @@ func TestText_TranslatesEachForm(t *testing.T) {
 			`UPDATE t SET a = max(a, ?12), b = min(b, ?2) WHERE t.account = ?1 AND key IN (SELECT value FROM json_each(?3))`,
 			`UPDATE t SET a = greatest(a, $12), b = least(b, $2) WHERE t.account = (SELECT $1::bigint) AND key = ANY($3)`,
 		},
+		{
+			`SELECT a FROM t NOT INDEXED WHERE account = $1 AND number = EACH($2)`,
+			`SELECT a FROM t NOT INDEXED WHERE account = ?1 AND number IN (SELECT value FROM json_each(?2))`,
+			`SELECT a FROM unnest($2::bigint[]) AS e (each) CROSS JOIN LATERAL (SELECT * FROM t WHERE account = (SELECT $1::bigint) AND number = e.each OFFSET 0) o`,
+		},
 	} {
 		for range 2 { // the second from the cache
 			if got := SQLite.Text(x.sql); got != x.sqlite {

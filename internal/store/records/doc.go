@@ -16,7 +16,8 @@
 //   - account = $1, which Dialect.Text hides from PostgreSQL's planner where needed;
 //   - casts such as $2::bigint where PostgreSQL can't infer a type;
 //   - greatest and least, with arguments that are not null;
-//   - name = ANY($2) for a []string or []int64;
+//   - name = ANY($2) for a []string or []int64; FROM notes WHERE account = $1 AND number = EACH($2)
+//     for a []int64, each of which is to be a lookup by the primary key;
 //   - FOR UPDATE, FOR KEY SHARE, COLLATE "C", INDEXED BY and NOT INDEXED (by the number only), each for the database that has it;
 //   - SELECT 1, not SELECT, in subqueries, and an alias for each in FROM;
 //   - LIMIT before OFFSET, and booleans compared as booleans.

@@ -24,8 +24,8 @@ func (r *Records) SchedulesNamed(ctx context.Context, owner job.Owner, name stri
 	return found, err
 }
 
-// ScheduleNames implements store.Summaries. Each schedule is a lookup of its own, as in
-// JobOrigins.
+// ScheduleNames implements store.Summaries. Each schedule is a lookup of its own: for a
+// list of keys PostgreSQL may read all schedules of the account.
 func (r *Records) ScheduleNames(ctx context.Context, owner job.Owner, ids []uuid.UUID) (map[uuid.UUID]*string, error) {
 	each, queries := make([]*named, len(ids)), make([]Query, len(ids))
 	for i, id := range ids {

@@ -61,7 +61,7 @@ func (s *Store) JobTally(ctx context.Context, owner job.Owner, q job.Query, limi
 		if err != nil {
 			return err
 		}
-		for _, state := range storedStates {
+		for _, state := range q.Among(storedStates) {
 			err := t.query(`SELECT count(*) FROM (SELECT 1 FROM jobs INDEXED BY jobs_list WHERE account = ? AND state = ? LIMIT ?)`,
 				func(stmt *sqlite.Stmt) error {
 					counts[state] = stmt.ColumnInt64(0) - executing[state]
@@ -92,6 +92,10 @@ func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
 			return err
 		}
 		cut = next != 0 || len(numbers) > limit
+		if len(q.States) == 1 { // that of all
+			counts[q.States[0]] = int64(min(limit, len(numbers)))
+			return nil
+		}
 		for _, number := range numbers[:min(limit, len(numbers))] {
 			err = t.query(`SELECT CASE WHEN r.node > 0 AND r.begin_at <= ? THEN ? ELSE j.state END`+fromJobs+`WHERE j.number = ?`,
 				func(stmt *sqlite.Stmt) error {
