@@ -124,34 +124,34 @@ func TestRelay_BeginsAnewWhenTheDatabaseRecovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	db.SetMaxIdleConns(0) // none is used after a failure
 	execute(t, db, postgresSchema)
 	s := newRecorder(t)
 	relaying(t, url, s)
 	for i := range 3 {
 		eventually(t, "the note stands", func() bool { return count(t, db, standingNotes) >= 1 })
+		job := fmt.Sprintf(`{"n":%d}`, i)
+		var id, seq, tx string
+		if err := db.QueryRow(`INSERT INTO punctual_outbox (job) VALUES ('`+job+`') RETURNING id::text, seq::text, tx::text`).Scan(&id, &seq,
+			&tx); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the row is gone", func() bool { return count(t, db, waiting) == 0 })
 		again := s.repeated()
-		for n := 1; s.repeated() == again; n++ { // until something was lost
-			insert(t, db, fmt.Sprintf(`{"n":"%d.%d"}`, i, n))
-			eventually(t, "the row is gone", func() bool { return count(t, db, waiting) == 0 })
-			if err := server.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Run(); err != nil {
-				t.Fatal(err)
-			}
-			eventually(t, "the database responds", func() bool { return db.Ping() == nil })
-			eventually(t, "no row waits", func() bool { return count(t, db, waiting) == 0 })
-			if n == 10 {
-				t.Fatal("the database has lost nothing in ten failures")
-			}
+		if err := server.Kill(); err != nil {
+			t.Fatal(err)
 		}
+		if err := server.Run(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the database responds", func() bool { return db.Ping() == nil })
+		// Something else may have been synced since. Then the row did not come back by itself.
+		execute(t, db, `INSERT INTO punctual_outbox (id, job, seq, tx) OVERRIDING SYSTEM VALUE VALUES ('`+id+`', '`+job+`', `+seq+`, '`+tx+
+			`') ON CONFLICT DO NOTHING`)
+		eventually(t, "no row waits", func() bool { return s.repeated() > again && count(t, db, waiting) == 0 })
 	}
-	stored := map[string]bool{}
-	for _, item := range s.stored() {
-		if stored[item] {
-			t.Errorf("%s is stored twice", item)
-		}
-		stored[item] = true
+	if got, want := strings.Join(s.stored(), " "), `{"n":0} {"n":1} {"n":2}`; got != want {
+		t.Errorf("stored: %s, want %s", got, want)
 	}
 }
 
