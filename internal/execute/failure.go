@@ -209,6 +209,9 @@ func (a *attempt) explainTLS(err error) string {
 	case errors.As(err, &op) && op.Op == remoteAlert:
 		return a.host() + " refused the TLS handshake: " + strings.TrimPrefix(op.Err.Error(), "tls: ")
 	}
+	if isTimeout(err) {
+		return fmt.Sprintf("the TLS handshake with %s was not complete within %s", a.host(), span(dialLimit))
+	}
 	return "the TLS handshake with " + a.host() + " failed"
 }
 

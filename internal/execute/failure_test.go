@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -381,5 +382,17 @@ func TestDo_TimeoutOfOneAddressIsNotAnAttemptTimeout(t *testing.T) {
 	}
 	if f := a.failure(t.Context(), &dialError{&net.DNSError{IsTimeout: true}}); f.Kind != job.KindTimeout {
 		t.Errorf("names, past the deadline: got %+v", f)
+	}
+}
+
+// A handshake that takes longer than any may is told from one that fails.
+func TestFailure_AHandshakeThatTakesTooLong(t *testing.T) {
+	a := &attempt{url: &url.URL{Scheme: "https", Host: "example.com"}}
+	want := "the TLS handshake with example.com was not complete within " + span(dialLimit)
+	if got := a.explainTLS(&handshakeError{context.DeadlineExceeded}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := a.explainTLS(&handshakeError{errors.New("any")}); !strings.HasSuffix(got, "example.com failed") {
+		t.Errorf("got %q", got)
 	}
 }

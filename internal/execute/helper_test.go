@@ -31,7 +31,7 @@ import (
 // been used recently, and a question that is answered at once takes no long wait.
 func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
-	openLimit = patience
+	openLimit, dialLimit = patience, max(dialLimit, patience)
 	recentUse, recentOpen = 15*time.Second, 30*time.Second
 	longWait = 200 * time.Millisecond
 	os.Exit(m.Run())

@@ -3,6 +3,7 @@
 package execute
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -252,9 +253,16 @@ func TestHTTP2_RequestsShareConnections(t *testing.T) {
 		all.Wait()
 	}))
 	c := newClient(t)
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
 	var done sync.WaitGroup
 	for range many {
-		done.Go(func() { answered(t, c, get(url)) })
+		done.Go(func() {
+			if out := c.Do(ctx, get(url)); out.Failure != nil {
+				t.Errorf("got %+v", out.Failure)
+				end() // the others would wait for this one
+			}
+		})
 	}
 	done.Wait()
 	if n := conns.Load(); n > 4 {

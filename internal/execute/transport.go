@@ -17,7 +17,6 @@ const (
 	defaultConnsIdle = 100
 	idleTimeout      = 90 * time.Second
 	maxHeaderBytes   = 256 << 10 // of a response, with lineCost for each line
-	dialLimit        = 30 * time.Second
 
 	// An HTTP/2 connection carries all requests to its host, so a dead one
 	// would fail them all. It is pinged after a silence, and closed well within
@@ -31,6 +30,9 @@ const (
 	streamWindow = 512 << 10
 	connWindow   = 2 << 20
 )
+
+// dialLimit is how long it takes at most to open a connection. Tests raise it.
+var dialLimit = 30 * time.Second
 
 func newTLSConfig(roots *x509.CertPool, preferHTTP2 bool) *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots, NextProtos: []string{"http/1.1"}}

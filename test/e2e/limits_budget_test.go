@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,9 @@ func TestLimitBudget_RequestThatGrowsBeyondItIsDiscardedUnsent(t *testing.T) {
 	if hits := target.Hits(); len(hits) != 1 {
 		t.Errorf("%d requests were made, want the first run's only", len(hits))
 	}
-	logs := awaitLogs(t, a.Client, second, 2, soon)
+	logs := slices.DeleteFunc(awaitLogs(t, a.Client, second, 2, soon), func(l harness.JSON) bool {
+		return l.Get("event").Str() == "worker.schedule.skipped" // a slow machine passes over points
+	})
 	wantEvents(t, logs, "http.request", "http.error")
 	wantSame(t, "the request's log", logs[0].Get("payload"), `{"body":null,"headers":{"x-mine":"1"},"query":{},"url":"`+target.URL+`"}`)
 	failure := logs[1].Get("payload")

@@ -62,10 +62,14 @@ func TestHotOperations_ArePlannedOnce(t *testing.T) {
 			run()
 			p.observe(t, scene.s) // which has all planned again
 			run()
-			p.n.Store(0)
-			run()
-			if n := p.n.Load(); n > 0 {
-				t.Errorf("statements were planned again, in %d steps", n)
+			n := int64(1)
+			for round := 0; n > 0 && round < 5; round++ { // a connection in use may have missed a round
+				p.n.Store(0)
+				run()
+				n = p.n.Load()
+			}
+			if n > 0 {
+				t.Errorf("statements are planned again each time, in %d steps", n)
 			}
 		})
 	}
