@@ -181,13 +181,18 @@ type Node struct {
 // error says what kept it from starting, or from stopping cleanly.
 func Run(ctx context.Context, config Config) error {
 	n := &Node{config: config}
-	if err := n.open(ctx); err != nil {
-		return errors.Join(err, n.close())
+	err := n.open(ctx)
+	if err == nil {
+		err = n.start(ctx)
 	}
-	if err := n.start(ctx); err != nil {
-		return errors.Join(err, n.close())
+	switch {
+	case err == nil:
+		err = n.serve(ctx)
+	case ctx.Err() != nil: // what was under way was cancelled, which is no failure
+		config.Log.Info("stopped while starting", "error", err)
+		err = nil
 	}
-	return errors.Join(n.serve(ctx), n.close())
+	return errors.Join(err, n.close())
 }
 
 // takeOverEvery is how often the claims of nodes that are gone are looked for.

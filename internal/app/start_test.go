@@ -139,3 +139,27 @@ func TestNode_ACancelledStartEndsItsNode(t *testing.T) {
 		t.Error("the next node takes this one for crashed")
 	}
 }
+
+// A service that is stopped while it opens its database, or waits for it, has not failed.
+func TestRun_StoppedWhileStarting(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := Run(ctx, configured(file(t))); err != nil {
+		t.Errorf("stopped at once: %v", err)
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	config := configured("postgres://127.0.0.1:1/none")
+	config.Log = slog.New(slog.NewTextHandler(stopper(stop), nil))
+	if err := Run(ctx, config); err != nil {
+		t.Errorf("stopped while it waited: %v", err)
+	}
+}
+
+// stopper stops a service at its first line of log.
+type stopper context.CancelFunc
+
+func (s stopper) Write(line []byte) (int, error) {
+	s()
+	return len(line), nil
+}
