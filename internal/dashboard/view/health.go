@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,15 @@ const lateAfter = time.Minute
 type Health struct {
 	Tone, Icon, Label string
 	Detail            string // "14 in a row since 22:18 UTC, HTTP 500"; "" for none
+}
+
+// brief returns the detail in the space of a list: "14 × HTTP 500".
+func (h Health) brief() string {
+	count, rest, several := strings.Cut(h.Detail, " in a row since ")
+	if _, cause, ok := strings.Cut(rest, ", "); several && ok {
+		return count + " × " + cause
+	}
+	return h.Detail
 }
 
 // health returns how the schedule does at a time: Paused, Failing, Late, Healthy, or

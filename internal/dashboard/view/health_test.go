@@ -33,3 +33,17 @@ func TestHealth_OfASchedule(t *testing.T) {
 		}
 	}
 }
+
+func TestHealth_BriefHasCountAndCause(t *testing.T) {
+	for detail, want := range map[string]string{
+		"14 in a row since 22:18 UTC, HTTP 500":       "14 × HTTP 500",
+		"1,024 in a row since 25 Nov 22:18 UTC, a, b": "1,024 × a, b",
+		"Last run failed at 22:18 UTC, HTTP 500":      "Last run failed at 22:18 UTC, HTTP 500",
+		"no completed runs yet":                       "no completed runs yet",
+		"":                                            "",
+	} {
+		if got := (Health{Detail: detail}).brief(); got != want {
+			t.Errorf("%q: got %q, want %q", detail, got, want)
+		}
+	}
+}

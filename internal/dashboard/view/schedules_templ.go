@@ -395,7 +395,7 @@ func scheduleLine(r *ScheduleRow) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = healthBadge(r.health(ui.From(ctx).Now)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = healthLine(r.health(ui.From(ctx).Now)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
