@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/why"
 )
@@ -31,7 +32,7 @@ var after = map[why.Action]string{
 // words write an explanation. Names are ones that people chose, so the text has none of
 // them; data has.
 func words() why.Words {
-	return why.Words{Moment: func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }, Now: time.Now()}
+	return why.Words{Moment: job.FormatTime, Now: time.Now()}
 }
 
 // tell puts an explanation into a result.

@@ -107,7 +107,7 @@ func TestAgents_CreateExplainAndCancelAJob(t *testing.T) {
 				record.Get("args.scheduled_at").Str() != far {
 				t.Errorf("the job is %s", record.Raw())
 			}
-			if why := a.do("why", args{"job_id": id}).Get("because").Str(); !strings.Contains(why, "due at 2031-05-06T07:08:09") {
+			if why := a.do("why", args{"job_id": id}).Get("because").Str(); !strings.Contains(why, "due at 2031-05-06T07:08:09.000000Z.") {
 				t.Errorf("it is explained with %q", why)
 			}
 			if edited := a.do("edit_job", args{"job_id": id, "name": nil, "retries": 0}); !edited.Get("data.name").IsNull() ||

@@ -19,15 +19,16 @@ func (m *message) schedule(callerIP string) rawjson.Value {
 	f := fields{make(rawjson.Fields, 0, 16)}
 	m.to.add(&f)
 	m.describe(&f, callerIP)
-	expression, zone := m.Cron, ""
+	expression, zone, zoned := m.Cron, "", false
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		if rest, ok := strings.CutPrefix(m.Cron, prefix); ok {
 			zone, expression, _ = strings.Cut(rest, " ")
+			zoned = true
 			break
 		}
 	}
 	f.Text("cron", expression)
-	if zone != "" {
+	if zoned {
 		f.Text("timezone", zone)
 	}
 	if m.Delay > 0 {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Older clients name messages in a JSON body. Calls that ignored it would cancel or remove
-// all messages.
-func TestQStash_BulkCallsReadTheirBody(t *testing.T) {
+// Older clients name messages in a JSON body: calls that ignored it would cancel or remove
+// all of them. A zone without a name would be UTC.
+func TestQStash_RefusesWhatItWouldMisread(t *testing.T) {
 	t.Parallel()
 	a := account(t)
 	later := http.Header{"Upstash-Delay": {"1h"}, "Upstash-Label": {"kept"}}
@@ -19,6 +19,12 @@ func TestQStash_BulkCallsReadTheirBody(t *testing.T) {
 	} {
 		if status, text := qstashStatus(t, a, "DELETE", "/v2/messages", refused, nil); status != http.StatusBadRequest {
 			t.Errorf("a cancel with the body %s: %d %s", refused, status, text)
+		}
+	}
+	for _, cron := range []string{"CRON_TZ= 0 9 * * *", "CRON_TZ=Nowhere/Here 0 9 * * *"} {
+		header := http.Header{"Upstash-Cron": {cron}}
+		if status, text := qstashStatus(t, a, "POST", "/v2/schedules/https://example.com/", "", header); status != http.StatusBadRequest {
+			t.Errorf("a schedule by %q: %d %s", cron, status, text)
 		}
 	}
 	wantSame(t, "cancelled by an unknown id", qstash(t, a, "DELETE", "/v2/messages", `{"messageIds":["msg_x"]}`, nil).Get("cancelled"), `0`)
