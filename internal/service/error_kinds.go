@@ -9,13 +9,15 @@ import (
 
 const (
 	// kindsChunk is how many jobs a page of the search finds when the log of each is
-	// read for its failure.
+	// read for its failure, among so many positions.
 	kindsChunk = 200
-	// kindsChunks is how many such pages a page of a list searches at most; kindsLook is how
-	// many positions each of them reads, so that all together read what any other page does.
-	kindsChunks = 5
-	kindsLook   = 2000 / kindsChunks
+	kindsLook  = 2 * kindsChunk
 )
+
+// kindsChunks are the sizes of the pages that a page of a list searches at most, so that all
+// together read what any other page does. The first is small, since most lists need no
+// other. Each costs a few statements.
+var kindsChunks = [...]int{kindsChunk, 4 * kindsChunk}
 
 // failedStates are the states of jobs that may have a failed attempt: the first attempt
 // of one that is available has not ended, and the latest of a completed one succeeded.
@@ -46,9 +48,9 @@ func (s *Service) JobsOfKind(ctx context.Context, owner job.Owner, of *job.Selec
 	if text != "" {
 		found.matches = job.Matcher(text)
 	}
-	for range kindsChunks {
+	for _, chunk := range kindsChunks {
 		var numbers []int64
-		if numbers, next, err = s.match(ctx, owner, &search, next, kindsLook); err != nil {
+		if numbers, next, err = s.matchKind(ctx, owner, &search, next, 2*chunk, chunk); err != nil {
 			return page, err
 		}
 		var last int64

@@ -92,13 +92,21 @@ func (s *Service) newestJob(ctx context.Context, owner job.Owner) (after int64, 
 // reads up to look positions. Next is the job to continue after; 0 at the end.
 func (s *Service) match(ctx context.Context, owner job.Owner, of *job.Selection, after int64,
 	look int) (numbers []int64, next int64, err error) {
+	if of.ErrorKind != "" {
+		return s.matchKind(ctx, owner, of, after, look, kindsChunk)
+	}
 	q := of.Query
 	q.Limit, q.After = store.OperationChunk, after
-	if of.ErrorKind != "" {
-		q.Limit = kindsChunk
-	}
+	return s.Store.JobNumbers(ctx, owner, q, look)
+}
+
+// matchKind is match for an ErrorKind. It reads the logs of up to so many jobs.
+func (s *Service) matchKind(ctx context.Context, owner job.Owner, of *job.Selection, after int64,
+	look, most int) (numbers []int64, next int64, err error) {
+	q := of.Query
+	q.Limit, q.After = most, after
 	numbers, next, err = s.Store.JobNumbers(ctx, owner, q, look)
-	if err != nil || of.ErrorKind == "" || len(numbers) == 0 {
+	if err != nil || len(numbers) == 0 {
 		return numbers, next, err
 	}
 	kinds, err := s.Store.JobErrorKinds(ctx, owner, numbers)
