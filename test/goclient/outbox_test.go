@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
@@ -225,16 +226,25 @@ func (s *stage) verify() {
 			phantom++
 		}
 	}
-	jobs := 0
-	for _, n := range s.account.Get("/api/jobs/counts").Want(200).JSON.Get("data").Items() {
-		jobs += int(n.Int())
-	}
+	jobs := s.jobs()
 	failed := number(s.T, s.app, "SELECT count(*) FROM punctual_outbox_failed")
 	s.Logf("%d orders committed, %d given up or cut off; %d jobs, %d orders with effects; %d kills, %d of the service", len(orders),
 		len(begun)-len(orders), jobs, len(effects), s.kills, s.services)
 	if len(orders) == 0 || len(begun) == len(orders) || jobs != len(orders) || twice+without+phantom+failed != 0 {
 		s.Errorf("of %d orders with %d jobs, %d have several effects, %d none; %d effects are of orders that were not committed; %d rows failed", len(orders), jobs, twice, without, phantom, failed)
 	}
+}
+
+// jobs counts all jobs; /api/jobs/counts counts up to a limit.
+func (s *stage) jobs() (n int) {
+	c := call[*client.Client](s.T)(client.New(client.Config{URL: s.service.URL(), Key: s.account.Key, MaxRetries: 12}))
+	for _, err := range c.ListJobs(s.Context(), client.JobFilter{}) {
+		if err != nil {
+			s.Fatal(err)
+		}
+		n++
+	}
+	return n
 }
 
 func database(t *testing.T, where place) *sql.DB {
