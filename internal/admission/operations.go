@@ -10,8 +10,8 @@ import (
 
 // OperationList implements Records.
 func (s *Store) OperationList(ctx context.Context, owner job.Owner, q job.ListQuery) ([]*job.Operation, error) {
-	return list(ctx, s, owner, false, &q, job.OperationSize,
-		func() ([]*job.Operation, error) { return s.Records.OperationList(ctx, owner, q) })
+	return list(ctx, s, owner, false, &q,
+		page[*job.Operation]{job.OperationSize, func() ([]*job.Operation, error) { return s.Records.OperationList(ctx, owner, q) }})
 }
 
 // OperationGet implements Records.

@@ -104,7 +104,7 @@ func (s *slots) withdraw(account int64, turn chan struct{}) bool {
 	return false
 }
 
-// leave passes the slot to the first read in line.
+// leave passes the slot to the first read that waits.
 func (s *slots) leave(account int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,7 @@ type Records interface {
 	store.Schedules
 	store.Definitions
 	store.Logs
-	store.Marks
+	store.Versions
 	store.Summaries
 	store.Limits
 	store.Groups
@@ -81,10 +81,15 @@ func (s *Store) enter(ctx context.Context, account int64, heavy bool) (leave fun
 	return s.pages.enter(ctx, account)
 }
 
+// page is how a page of records is read, within the bytes of its query.
+type page[T any] struct {
+	size func(T) int // of a record, in bytes
+	read func() ([]T, error)
+}
+
 // list reads a page within q's budget, first with the budget of a small page unless
 // its bytes are reserved.
-func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, size func(T) int,
-	read func() ([]T, error)) ([]T, error) {
+func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *job.ListQuery, p page[T]) ([]T, error) {
 	leave, err := s.enter(ctx, owner.Number, heavy)
 	if err != nil {
 		return nil, err
@@ -93,27 +98,26 @@ func list[T any](ctx context.Context, s *Store, owner job.Owner, heavy bool, q *
 	full := q.Budget()
 	if smallPage < full && !isReserved(ctx) {
 		q.Bytes = smallPage
-		found, fits, err := within(ctx, s, owner, q.Bytes, true, size, read)
+		found, fits, err := p.within(ctx, s, owner, q.Bytes, true)
 		if fits || err != nil {
 			return found, err
 		}
 	}
 	q.Bytes = full
-	found, _, err := within(ctx, s, owner, full, false, size, read)
+	found, _, err := p.within(ctx, s, owner, full, false)
 	return found, err
 }
 
 // within reserves bytes and reads records. The bytes read count until the response
 // is written. With mustFit, it discards the records if they exceed the reservation;
 // fits reports whether they don't.
-func within[T any](ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool, size func(T) int,
-	read func() ([]T, error)) (found []T, fits bool, err error) {
+func (p page[T]) within(ctx context.Context, s *Store, owner job.Owner, bytes int, mustFit bool) (found []T, fits bool, err error) {
 	l, err := s.take(ctx, owner, bytes)
 	if err != nil {
 		return nil, false, err
 	}
-	found, err = read()
-	n := job.TotalSize(found, size)
+	found, err = p.read()
+	n := job.TotalSize(found, p.size)
 	if fits = n <= bytes; err != nil || mustFit && !fits {
 		l.release()
 		return nil, false, err
@@ -177,18 +181,20 @@ func jobSize(j *job.Job) int {
 
 // JobList implements Records.
 func (s *Store) JobList(ctx context.Context, owner job.Owner, q job.Query) ([]*job.Job, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.Size, func() ([]*job.Job, error) { return s.Records.JobList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery,
+		page[*job.Job]{job.Size, func() ([]*job.Job, error) { return s.Records.JobList(ctx, owner, q) }})
 }
 
 // ScheduleList implements Records.
 func (s *Store) ScheduleList(ctx context.Context, owner job.Owner, q job.ScheduleQuery) ([]*job.Schedule, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.ScheduleSize,
-		func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery,
+		page[*job.Schedule]{job.ScheduleSize, func() ([]*job.Schedule, error) { return s.Records.ScheduleList(ctx, owner, q) }})
 }
 
 // LogList implements Records.
 func (s *Store) LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error) {
-	return list(ctx, s, owner, q.Heavy(), &q.ListQuery, job.LogSize, func() ([]*job.Log, error) { return s.Records.LogList(ctx, owner, q) })
+	return list(ctx, s, owner, q.Heavy(), &q.ListQuery,
+		page[*job.Log]{job.LogSize, func() ([]*job.Log, error) { return s.Records.LogList(ctx, owner, q) }})
 }
 
 // LogWalk implements Records. The result of a walk that was cut says where to

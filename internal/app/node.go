@@ -260,23 +260,8 @@ func (n *Node) serve(until context.Context) error {
 			cancel(googled)
 		}
 	})
-	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log,
-		Retention: n.config.Retention}}
-	parts.Go(func() { worker.Run(ctx) })
-	parts.Go(func() { n.operating.Run(ctx) })
-	parts.Go(func() { n.releasing.Run(ctx, n.service) })
-	parts.Go(func() { n.auth.Run(ctx) })
-	parts.Go(func() { n.stats.Run(ctx) })
-	parts.Go(func() { n.takeOver(ctx) })
-	parts.Go(func() { n.runner.WatchCompletions(ctx) })
-	parts.Go(func() { n.followBlocks(ctx) })
-	parts.Go(func() { n.tellInvokers(ctx) })
-	parts.Go(func() { n.watcher.Run(ctx) })
-	if n.provider != nil {
-		parts.Go(func() { n.provider.Run(ctx) })
-	}
-	if n.issuer != nil {
-		parts.Go(func() { n.issuer.Run(ctx) })
+	for _, run := range n.background() {
+		parts.Go(func() { run(ctx) })
 	}
 	relaying, endRelay := context.WithCancel(ctx)
 	defer endRelay()
@@ -284,12 +269,7 @@ func (n *Node) serve(until context.Context) error {
 	if n.outbox != nil {
 		relay.Go(func() { n.outbox.Run(relaying) })
 	}
-	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
-	if address := n.google.address(); address != "" && n.config.GoogleListening != nil {
-		n.config.GoogleListening(address)
-	}
-	n.config.Listening(n.listener.Addr().String())
-	n.showSetupCode(until)
+	n.tellStarted(until)
 	n.awaitStop(until, ctx)
 	endRelay() // what it has sent is answered while the edge still serves
 	relay.Wait()
@@ -311,6 +291,33 @@ func (n *Node) serve(until context.Context) error {
 	parts.Wait()
 	n.listeners.Close(time.Until(stopped.Add(Grace)))
 	return errors.Join(served, watched, googled, dispatched)
+}
+
+// background returns what runs until the node stops, beside the engine and the edges.
+func (n *Node) background() []func(context.Context) {
+	worker := &maintenance.Worker{Config: maintenance.Config{Store: n.store, Metrics: n.metrics, Log: n.config.Log,
+		Retention: n.config.Retention}}
+	parts := []func(context.Context){
+		worker.Run, n.operating.Run, func(ctx context.Context) { n.releasing.Run(ctx, n.service) }, n.auth.Run, n.stats.Run,
+		n.takeOver, n.runner.WatchCompletions, n.followBlocks, n.tellInvokers, n.watcher.Run,
+	}
+	if n.provider != nil {
+		parts = append(parts, n.provider.Run)
+	}
+	if n.issuer != nil {
+		parts = append(parts, n.issuer.Run)
+	}
+	return parts
+}
+
+// tellStarted reports the addresses, once requests are served.
+func (n *Node) tellStarted(ctx context.Context) {
+	n.config.Log.Info("started", "version", n.config.Version, "address", n.listener.Addr().String())
+	if address := n.google.address(); address != "" && n.config.GoogleListening != nil {
+		n.config.GoogleListening(address)
+	}
+	n.config.Listening(n.listener.Addr().String())
+	n.showSetupCode(ctx)
 }
 
 // lastStats stores what was counted while the node stopped.

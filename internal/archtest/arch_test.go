@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 	"internal/dashboard/ui":     {"internal/dashboard/assets", "internal/job", "internal/rawjson"},
 	"internal/dashboard/view": {"internal/dashboard/ui", "internal/fault", "internal/job", "internal/notify", "internal/rawjson",
 		"internal/schedule", "internal/workflow"},
-	"internal/demo":        {"internal/app", "internal/auth", "internal/rawjson", "internal/schedule"},
+	"internal/demo":        {"client", "internal/app", "internal/auth", "internal/rawjson", "internal/schedule"},
 	"internal/dispatch":    {"internal/execute", "internal/fault", "internal/schedule", "internal/store"},
 	"internal/docsite":     {"api", "docs", "internal/dashboard/assets", "internal/staticfile"},
 	"internal/edge":        {"internal/fault", "internal/job", "internal/metrics", "internal/network", "internal/quota"},

@@ -12,7 +12,7 @@ import (
 type Abandonments interface {
 	Queue
 	QueueAbandoned(ctx context.Context, limit int) ([]store.Abandoned, error)
-	SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error
+	SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, single bool) error
 	SuspectClear(ctx context.Context, refs []store.QueueKey) error
 }
 
@@ -83,8 +83,8 @@ func (r *Recovery) interrupt(ctx context.Context, claims []store.Abandoned) (stu
 		for i := range part {
 			refs[i] = part[i].QueueKey
 		}
-		alone := len(part) == 1 && r.Suspects.Suspected(part[0].ItemID)
-		if err := r.Store.SuspectNote(ctx, r.Suspects.Self(), refs, alone); err != nil {
+		single := len(part) == 1 && r.Suspects.Suspected(part[0].ItemID)
+		if err := r.Store.SuspectNote(ctx, r.Suspects.Self(), refs, single); err != nil {
 			return stuck, err
 		}
 		if err := Interrupt(ctx, r.Store, r.Runner.Random, part, culprit); err != nil {

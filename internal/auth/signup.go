@@ -125,16 +125,10 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 		err = p.Store.AccountRegister(ctx, r)
 	}
 	switch {
+	case err == nil && stranger:
+		p.registered(ctx, r, s)
 	case err == nil:
-		p.hasAccounts.Store(true)
-		person := &identity.Person{ID: r.Account.ID, Email: email, Home: r.Account.Owner}
-		p.audit(ctx, person, s.Address, audit.AccountCreated, r.Account.Email)
-		if stranger && p.Mails() {
-			p.sendConfirmation(ctx, person)
-		}
-		if !stranger {
-			return p.begin(ctx, person, Client{Address: s.Address, Agent: s.Agent})
-		}
+		return p.begin(ctx, p.registered(ctx, r, s), Client{Address: s.Address, Agent: s.Agent})
 	case fault.CodeOf(err) == fault.Forbidden:
 		return "", fault.New(fault.Forbidden, "somebody else just signed up first, and sign-up is now closed")
 	case fault.CodeOf(err) == fault.NotFound:
@@ -151,6 +145,17 @@ func (p *People) SignUp(ctx context.Context, s SignUp) (token string, err error)
 	}
 	// The duration must not reveal it either.
 	return "", p.evenDuration(ctx, start)
+}
+
+// registered records a new account and, if its email is to be confirmed, mails its person.
+func (p *People) registered(ctx context.Context, r *identity.Registration, s SignUp) *identity.Person {
+	p.hasAccounts.Store(true)
+	person := &identity.Person{ID: r.Account.ID, Email: r.Account.Email, Home: r.Account.Owner}
+	p.audit(ctx, person, s.Address, audit.AccountCreated, r.Account.Email)
+	if r.EmailState == identity.EmailPending {
+		p.sendConfirmation(ctx, person)
+	}
+	return person
 }
 
 var badInvite = fault.Problem{Pointer: "#/invite", Detail: "is not known, or was used, or is too old; ask for another"}

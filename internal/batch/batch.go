@@ -48,7 +48,7 @@ type Batcher[In, Out any] struct {
 	config Config[In, Out]
 
 	mu      sync.Mutex
-	room    *sync.Cond // signalled when waiting shrinks
+	notFull *sync.Cond // signalled when waiting shrinks
 	work    *sync.Cond // signalled when waiting grows
 	waiting queue[In, Out]
 	limit   int // bytes of the next operation; see pace
@@ -70,7 +70,7 @@ type result[Out any] struct {
 // New starts a Batcher. The caller must Close it.
 func New[In, Out any](config Config[In, Out]) *Batcher[In, Out] {
 	b := &Batcher[In, Out]{config: config, limit: config.MaxBytes, done: make(chan struct{})}
-	b.room, b.work = sync.NewCond(&b.mu), sync.NewCond(&b.mu)
+	b.notFull, b.work = sync.NewCond(&b.mu), sync.NewCond(&b.mu)
 	go b.loop()
 	return b
 }
@@ -113,15 +113,15 @@ func (b *Batcher[In, Out]) accept(ctx context.Context, one item[In, Out], patien
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	account := b.accountOf(one.in)
-	if patient && !b.hasRoom(account, one.size) {
-		b.awaitRoom(ctx, account, one.size)
+	if patient && !b.fits(account, one.size) {
+		b.awaitSpace(ctx, account, one.size)
 	}
 	switch {
 	case b.closed:
 		return ErrClosed
-	case patient && !b.hasRoom(account, one.size):
+	case patient && !b.fits(account, one.size):
 		return ctx.Err()
-	case !b.hasRoom(account, one.size):
+	case !b.fits(account, one.size):
 		return ErrFull
 	}
 	b.waiting.push(account, one)
@@ -129,17 +129,17 @@ func (b *Batcher[In, Out]) accept(ctx context.Context, one item[In, Out], patien
 	return nil
 }
 
-// awaitRoom waits until an item may wait, b is closed or ctx ends. Called with mu
+// awaitSpace waits until an item may wait, b is closed or ctx ends. Called with mu
 // held.
-func (b *Batcher[In, Out]) awaitRoom(ctx context.Context, account int64, size int) {
+func (b *Batcher[In, Out]) awaitSpace(ctx context.Context, account int64, size int) {
 	stop := context.AfterFunc(ctx, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.room.Broadcast()
+		b.notFull.Broadcast()
 	})
 	defer stop()
-	for !b.closed && ctx.Err() == nil && !b.hasRoom(account, size) {
-		b.room.Wait()
+	for !b.closed && ctx.Err() == nil && !b.fits(account, size) {
+		b.notFull.Wait()
 	}
 }
 
@@ -150,8 +150,8 @@ func (b *Batcher[In, Out]) accountOf(in In) int64 {
 	return b.config.Account(in)
 }
 
-// hasRoom reports whether an item may wait. Called with mu held.
-func (b *Batcher[In, Out]) hasRoom(account int64, size int) bool {
+// fits reports whether an item may wait. Called with mu held.
+func (b *Batcher[In, Out]) fits(account int64, size int) bool {
 	fits := func(waiting, limit int) bool { return limit == 0 || waiting == 0 || waiting+size <= limit }
 	count, bytes := b.waiting.of(account)
 	return b.waiting.count < b.config.Waiting && (b.config.Share == 0 || count < b.config.Share) &&
@@ -177,7 +177,7 @@ func (b *Batcher[In, Out]) Close() {
 	b.mu.Lock()
 	b.closed = true
 	b.work.Broadcast()
-	b.room.Broadcast()
+	b.notFull.Broadcast()
 	b.mu.Unlock()
 	<-b.done
 }
@@ -201,7 +201,7 @@ func (b *Batcher[In, Out]) take() []item[In, Out] {
 		b.work.Wait()
 	}
 	items := b.waiting.take(b.config.Max, b.limit)
-	b.room.Broadcast()
+	b.notFull.Broadcast()
 	return items
 }
 

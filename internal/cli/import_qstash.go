@@ -175,8 +175,8 @@ func (c *importQStash) report(env *environment, results []qstashResult) error {
 		return err
 	}
 	columns := []column{{title: "KIND"}, {title: "NAME", shrink: true}, {title: "RESULT"}}
-	err = printAll(&c.displayFlags, env, records, nil, (*qstashResult).id, "", columns,
-		func(_ terminal, r *qstashResult) []string { return []string{r.Kind, r.Name, r.Result} })
+	err = listing[qstashResult]{(*qstashResult).id, "", columns,
+		func(_ terminal, r *qstashResult) []string { return []string{r.Kind, r.Name, r.Result} }}.print(&c.displayFlags, env, records, nil)
 	if err != nil || c.JSON || c.Quiet {
 		return err
 	}

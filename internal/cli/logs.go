@@ -89,7 +89,7 @@ func (c *logsList) Run(env *environment) error {
 		return err
 	}
 	records, err := c.list(env, "/api/logs", query, c.Limit)
-	return printAll(&c.displayFlags, env, records, err, logID, "there are no such log entries", logColumns, logRow)
+	return listing[client.LogRecord]{logID, "there are no such log entries", logColumns, logRow}.print(&c.displayFlags, env, records, err)
 }
 
 type logsShow struct {

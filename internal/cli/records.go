@@ -90,10 +90,16 @@ func printOne[T any](c *displayFlags, env *environment, record []byte, err error
 	return text(&v)
 }
 
-// printAll prints a list in the form that the flags ask for: as JSON, ids, or a
-// table. none is the sentence for an empty table.
-func printAll[T any](c *displayFlags, env *environment, records []byte, err error, id func(*T) string, none string, columns []column,
-	row func(terminal, *T) []string) error {
+// listing is how a command shows records of one kind.
+type listing[T any] struct {
+	id      func(*T) string
+	none    string // the sentence for an empty table
+	columns []column
+	row     func(terminal, *T) []string
+}
+
+// print prints records in the form that the flags ask for: as JSON, ids, or a table.
+func (l listing[T]) print(c *displayFlags, env *environment, records []byte, err error) error {
 	if err != nil || c.JSON {
 		return c.print(env, records, err)
 	}
@@ -102,15 +108,15 @@ func printAll[T any](c *displayFlags, env *environment, records []byte, err erro
 		return err
 	}
 	if c.Quiet {
-		return printIDs(env, all, id)
+		return printIDs(env, all, l.id)
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(env.out, none)
+		_, err := fmt.Fprintln(env.out, l.none)
 		return err
 	}
-	t, to := table{columns: columns}, c.terminal(env)
+	t, to := table{columns: l.columns}, c.terminal(env)
 	for i := range all {
-		t.add(row(to, &all[i])...)
+		t.add(l.row(to, &all[i])...)
 	}
 	return t.print(env.out, to)
 }

@@ -72,15 +72,9 @@ func (c *rehearseCommand) body(env *environment) ([]byte, error) {
 			add(name, instantValue(text))
 		}
 	}
-	var outages []rawjson.Value
-	for _, text := range c.Outage {
-		at, long, ok := cutLast(text, "/")
-		span, err := parsePeriod(long)
-		if !ok || err != nil {
-			return nil, failed(statusUsage, "--outage must be a time and a duration, as in 2027-03-28T00:50:00Z/30m, not %q", text)
-		}
-		outages = append(outages, rawjson.Object([]rawjson.Member{{Name: "at", Value: instantValue(at)},
-			{Name: "for", Value: seconds(span)}}))
+	outages, err := c.outages()
+	if err != nil {
+		return nil, err
 	}
 	if outages != nil {
 		add("outages", rawjson.Array(outages))
@@ -126,6 +120,20 @@ func (c *rehearseCommand) body(env *environment) ([]byte, error) {
 		add("schedules", rawjson.Array(schedules))
 	}
 	return rawjson.Object(members), nil
+}
+
+// outages reads the --outage flags.
+func (c *rehearseCommand) outages() (outages []rawjson.Value, err error) {
+	for _, text := range c.Outage {
+		at, long, ok := cutLast(text, "/")
+		span, err := parsePeriod(long)
+		if !ok || err != nil {
+			return nil, failed(statusUsage, "--outage must be a time and a duration, as in 2027-03-28T00:50:00Z/30m, not %q", text)
+		}
+		outages = append(outages, rawjson.Object([]rawjson.Member{{Name: "at", Value: instantValue(at)},
+			{Name: "for", Value: seconds(span)}}))
+	}
+	return outages, nil
 }
 
 // schedulesOf returns the schedules of documents, whatever their owners.

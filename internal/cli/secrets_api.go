@@ -23,11 +23,11 @@ type secretsList struct {
 func (c *secretsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/secrets", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME"}, {title: "KIND"}, {title: "HOSTS", shrink: true}, {title: "UPDATED"}}
-	return printAll(&c.displayFlags, env, records, err, secretName, "there are no secrets; store one with punctual secrets set",
+	return listing[client.HeaderSecret]{secretName, "there are no secrets; store one with punctual secrets set",
 		columns,
 		func(to terminal, s *client.HeaderSecret) []string {
 			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.UpdatedAt)}
-		})
+		}}.print(&c.displayFlags, env, records, err)
 }
 
 type secretsSet struct {

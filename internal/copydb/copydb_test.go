@@ -28,7 +28,7 @@ func TestCopy_CopiesAllRecords(t *testing.T) {
 		if unfinished, err := to.CopyUnfinished(t.Context()); unfinished || err != nil {
 			t.Errorf("the copy counts as unfinished: %t, %v", unfinished, err)
 		}
-		if _, stored, err := to.WaitSweep(t.Context(), store.WaitMark{}, 100); stored != 2 || err != nil {
+		if _, stored, err := to.WaitSweep(t.Context(), store.WaitCursor{}, 100); stored != 2 || err != nil {
 			t.Errorf("the sweep of the copy finds %d ends of awaited jobs, %v; want 2", stored, err)
 		}
 	})

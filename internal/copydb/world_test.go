@@ -500,7 +500,7 @@ func (f *filler) gone() {
 	f.ok(err)
 	j := f.insert(f.newJob(accounts[0].Owner, f.now))
 	f.attempt(j, func(j *job.Job) { j.Complete(f.now.Add(-time.Hour)) })
-	n, err := f.s.JobPrune(f.ctx, f.now.Add(-time.Minute), store.PruneMark{}, 10)
+	n, err := f.s.JobPrune(f.ctx, f.now.Add(-time.Minute), store.PruneCursor{}, 10)
 	f.ok(err)
 	if n.Removed != 1 {
 		f.Fatalf("%d jobs were removed, want 1", n.Removed)

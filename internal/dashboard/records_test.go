@@ -129,7 +129,7 @@ func TestState_IsSavedUnlessARunChangedIt(t *testing.T) {
 	ann := w.owner("ann@example.com")
 	j := w.create(ann, `{"url":"https://example.com/hook","repeat_every":60}`)
 	at := "/schedules/" + j.ScheduleID.String()
-	was := func() string { return stateMark(w.schedule(ann, j.ScheduleID)) }
+	was := func() string { return stateVersion(w.schedule(ann, j.ScheduleID)) }
 	state := func() string { return string(w.schedule(ann, j.ScheduleID).State) }
 	opened := was()
 	b.want(b.post(at+"/state", "was", opened, "state", `{"a": 1.10}`), 303, at+"?done=state")

@@ -39,7 +39,7 @@ func (s *Server) runs(c *call) error {
 	if len(list.Label) > maxLabel || !utf8.ValidString(list.Label) {
 		return fault.New(fault.Invalid, "The label may have at most 300 bytes.")
 	}
-	after, ok := service.ReadRunMark(c.param("after")) // anything else is the first page
+	after, ok := service.ReadRunCursor(c.param("after")) // anything else is the first page
 	selection := workflow.Selection{State: state, Label: list.Label, Now: list.Now}
 	runs, next, err := s.Service.FindRuns(c.r.Context(), c.owner(), after, runsListed, selection.Has)
 	if err != nil {

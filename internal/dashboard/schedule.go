@@ -61,7 +61,7 @@ func (s *Server) readSchedule(c *call) (*view.Schedule, error) {
 	row := view.ScheduleRow{Schedule: found, Spec: job.ReadSpec(found.Args), Runs: runs[id], Mute: mutes[id]}
 	hidden := c.newHidden(c.href("/schedules/%s", id))
 	found.Args = c.show(found.Args, &hidden)
-	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), Begun: c.begun(), StateMark: stateMark(found)}
+	d := &view.Schedule{Hidden: hidden, ScheduleRow: row, Notice: c.notice(), Begun: c.begun(), StateVersion: stateVersion(found)}
 	d.Part = c.href("/schedules/%s?part=", id)
 	if text := stateText(found); len(html.EscapeString(text)) <= maxEdited {
 		d.StateText = text
@@ -125,9 +125,9 @@ func stateText(s *job.Schedule) string {
 	return ui.Pretty(s.State)
 }
 
-// stateMark identifies a $state, so that saving the form does not overwrite what a
+// stateVersion identifies a $state, so that saving the form does not overwrite what a
 // run has set since the form was loaded.
-func stateMark(s *job.Schedule) string {
+func stateVersion(s *job.Schedule) string {
 	sum := sha256.Sum256(s.State)
 	return hex.EncodeToString(sum[:8])
 }
@@ -166,7 +166,7 @@ func (s *Server) saveState(c *call) error {
 	switch {
 	case err != nil:
 		d.StateProblem = "is not valid JSON: " + err.Error()
-	case c.r.PostForm.Get("was") != d.StateMark:
+	case c.r.PostForm.Get("was") != d.StateVersion:
 		d.StateProblem = "has been changed by a run since you opened this page; the current one is shown above. Save again to replace it."
 	default:
 		_, err = s.Service.SetState(c.r.Context(), c.owner(), d.ID, body, service.Match{})

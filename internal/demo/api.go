@@ -1,25 +1,27 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
+
+	"github.com/punctual-dev/punctual/client"
 )
 
-// api calls the service as any client would: over HTTP, with a key.
+// api calls the service as any program does: through package client, with a key.
 type api struct {
-	url    string
-	key    string
-	client *http.Client
+	client *client.Client
+	http   *http.Client
 }
 
-func newAPI(url, key string) *api {
+func newAPI(url, key string) (*api, error) {
 	// A proxy from the environment would not know this machine's loopback.
-	return &api{url: url, key: key, client: &http.Client{Transport: &http.Transport{Proxy: nil}}}
+	a := &api{http: &http.Client{Transport: &http.Transport{Proxy: nil}}}
+	var err error
+	a.client, err = client.New(client.Config{URL: url, Key: key, HTTPClient: a.http})
+	return a, err
 }
 
 // jobRecord is what the demo reads of a job.
@@ -97,35 +99,25 @@ func (a *api) logs(ctx context.Context) (records []logRecord, err error) {
 	return records, err
 }
 
-// call makes a call and reads the data of its response, which must be a success.
+// call makes a call and reads the data of its response.
 func (a *api) call(ctx context.Context, method, path, body string, data any) error {
-	request, err := http.NewRequestWithContext(ctx, method, a.url+path, bytes.NewReader([]byte(body)))
-	if err != nil {
-		return err
+	request := client.Request{Method: method, Path: path}
+	if body != "" {
+		request.Body = json.RawMessage(body)
 	}
-	request.Header.Set("Authorization", "Bearer "+a.key)
-	request.Header.Set("Content-Type", "application/json")
-	got, err := a.client.Do(request)
+	got, err := a.client.Do(ctx, request)
 	if err != nil {
-		return fmt.Errorf("the service did not respond: %w", err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		return fmt.Errorf("the service's response to %s %s broke off: %w", method, path, err)
-	}
-	if got.StatusCode/100 != 2 {
-		return fmt.Errorf("the service refused %s %s with %s: %s", method, path, got.Status, bytes.TrimSpace(text))
+		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if data == nil {
 		return nil
 	}
-	if err := json.Unmarshal(text, &struct {
+	if err := json.Unmarshal(got.Body, &struct {
 		Data any `json:"data"`
 	}{data}); err != nil {
-		return fmt.Errorf("the service's response to %s %s is not understood: %w", method, path, err)
+		return fmt.Errorf("the service's response to %s %s can't be read: %w", method, path, err)
 	}
 	return nil
 }
 
-func (a *api) close() { a.client.CloseIdleConnections() }
+func (a *api) close() { a.http.CloseIdleConnections() }

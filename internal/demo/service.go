@@ -54,8 +54,8 @@ func startService(ctx context.Context, version string, log *slog.Logger) (s *ser
 	})
 	select {
 	case a := <-address:
-		s.API = newAPI("http://"+a, key)
-		return s, nil
+		s.API, err = newAPI("http://"+a, key)
+		return s, err
 	case <-s.stopped:
 		return s, s.failure()
 	case <-ctx.Done():

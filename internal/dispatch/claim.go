@@ -28,12 +28,12 @@ func (d *Dispatcher) claim() {
 	}
 }
 
-// startClaim claims a batch in the background. If it is alone, no other claim is under
+// startClaim claims a batch in the background. If single is set, no other claim is under
 // way until it ends.
-func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry, alone bool) {
+func (d *Dispatcher) startClaim(kind store.Kind, batch []*entry, single bool) {
 	d.items.claiming(batch)
 	d.pools[kind].claiming++
-	d.tasks.Go(func() { d.claimBatch(kind, batch, alone) })
+	d.tasks.Go(func() { d.claimBatch(kind, batch, single) })
 }
 
 // choose takes the next items to claim, in fair turns.
@@ -57,11 +57,11 @@ const claimPause = 100 * time.Millisecond
 // claimBatch loads items, prepares their attempts and claims them. What could
 // not be claimed is looked at again soon, or dropped: it has left the queue, or a later
 // read finds it again.
-func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, alone bool) {
+func (d *Dispatcher) claimBatch(kind store.Kind, batch []*entry, single bool) {
 	node := d.Self()
-	c := &claiming{Dispatcher: d, node: node, alone: alone}
+	c := &claiming{Dispatcher: d, node: node, single: single}
 	c.all(batch)
-	if alone {
+	if single {
 		c.lost = append(c.lost, c.passed...) // a later read finds it again
 	} else {
 		d.contended.add(d, c.passed)
@@ -118,7 +118,7 @@ func (d *Dispatcher) releaseGone(node int64, gone []*entry) {
 type claiming struct {
 	*Dispatcher
 	node   int64
-	alone  bool     // no other claim is under way
+	single bool     // no other claim is under way
 	wait   bool     // for items that are locked
 	lost   []*entry // gone, or failing by themselves
 	passed []*entry // claimed by others, gone, or locked
@@ -131,7 +131,7 @@ type claiming struct {
 // is as large as the largest of it.
 func (c *claiming) all(batch []*entry) {
 	slices.SortStableFunc(batch, func(a, b *entry) int { return cmp.Compare(a.bytes, b.bytes) })
-	noted, err := c.note(c.node, batch, c.alone)
+	noted, err := c.note(c.node, batch, c.single)
 	if err != nil {
 		c.outage, c.again = err, batch
 		return

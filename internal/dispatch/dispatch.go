@@ -115,7 +115,7 @@ type Dispatcher struct {
 	unconfirmed []*entry
 	ready       [2][]*entry // due, waiting for a slot
 	quarantine  []*entry    // suspects, to be claimed alone
-	alone       bool        // a suspect is being claimed
+	exclusive   bool        // a suspect is being claimed
 	othersTurn  bool        // after that claim, others come first
 
 	running atomic.Bool

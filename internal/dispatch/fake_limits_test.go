@@ -17,7 +17,7 @@ type fakeLimits struct {
 	passes int
 }
 
-// limit defines a limit and, as a store does, wakes its line.
+// limit defines a limit and, as a store does, wakes its order.
 func (q *fakeQueue) limit(key string, l limit.Limit) store.Notice {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -138,7 +138,7 @@ func (q *fakeQueue) LimitPass(_ context.Context, p store.LimitPass) (store.Limit
 	for _, h := range line[:min(p.Limit, len(line))] {
 		needs = append(needs, limit.Item{Due: h.Due, Keys: h.Keys})
 	}
-	plan := store.PlanLine(&p, needs, q.limits.states, now)
+	plan := store.PlanLimit(&p, needs, q.limits.states, now)
 	q.limits.lines[p.Key] = line[len(plan.Decisions):]
 	q.limits.wakes[p.Key] = plan.WakeAt
 	for i, d := range plan.Decisions {

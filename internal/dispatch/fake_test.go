@@ -255,10 +255,10 @@ func (q *fakeQueue) QueueMove(_ context.Context, refs []store.QueueKey, by time.
 	return nil
 }
 
-func (q *fakeQueue) SuspectNote(_ context.Context, _ int64, refs []store.QueueKey, alone bool) error {
+func (q *fakeQueue) SuspectNote(_ context.Context, _ int64, refs []store.QueueKey, single bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if alone {
+	if single {
 		q.notedAlone = append(q.notedAlone, refs...)
 	}
 	for _, ref := range refs {

@@ -22,7 +22,7 @@ type lanes struct {
 	byNumber  map[int64]*account // accounts that hold slots or have items waiting, or did lately
 	waiting   int
 	active    int      // lanes that hold slots or have items waiting
-	alone     int      // slots returned by the only active lane since it became the only one
+	returned  int      // slots returned by the only active lane since it became the only one
 	last      *account // the last account that claimed ahead; may be nil
 	backlogs  map[laneID]backlog
 	belowMark []laneID   // lanes with a backlog that have fallen to their low-water mark
@@ -149,11 +149,11 @@ func (l *lanes) waitingOf(id laneID) int {
 	return 0
 }
 
-// room reports whether another item may wait here, where free is the room left
+// fits reports whether another item may wait here, where free is the room left
 // for all. An account may use twice the room it leaves to others, a lane the
 // room left in its account's share. If there is no room, full is the account or
 // lane whose share is used up.
-func (l *lanes) room(ref store.QueueKey, free int) (full laneID, ok bool) {
+func (l *lanes) fits(ref store.QueueKey, free int) (full laneID, ok bool) {
 	ofAccount := l.waitingOf(accountOf(ref))
 	if ofAccount == 0 {
 		return laneID{}, true
@@ -238,7 +238,7 @@ func (l *lanes) take(inUse, total, ahead int) *entry {
 	if l.active == 1 {
 		// Count only slots this lane has returned itself. Slots of a lane that
 		// has just emptied say nothing about a lane that hangs.
-		slots.ahead = min(ahead, l.alone)
+		slots.ahead = min(ahead, l.returned)
 	}
 	l.delayed = false
 	for range l.ring.round {
@@ -257,8 +257,8 @@ func (l *lanes) take(inUse, total, ahead int) *entry {
 }
 
 func (l *lanes) takeOf(a *account, s slots) *entry {
-	room := l.roomOf(a, s)
-	if room <= 0 {
+	capacity := l.capacityOf(a, s)
+	if capacity <= 0 {
 		return nil
 	}
 	if !l.affords(a) {
@@ -270,7 +270,7 @@ func (l *lanes) takeOf(a *account, s slots) *entry {
 	}
 	for range a.ring.round {
 		n := a.ring.current()
-		if !a.allows(n, room) {
+		if !a.allows(n, capacity) {
 			a.ring.pass()
 			continue
 		}
@@ -312,7 +312,7 @@ func (l *lanes) release(ref store.QueueKey) {
 	a.inUse--
 	a.proven = min(a.proven+1, maxProven)
 	if l.active == 1 {
-		l.alone++
+		l.returned++
 	}
 	l.settle(a, n)
 }
@@ -324,7 +324,7 @@ func (l *lanes) settle(a *account, n *lane) {
 	}
 	delete(a.lanes, n.number)
 	l.active--
-	l.alone = 0
+	l.returned = 0
 	if len(a.lanes) == 0 {
 		l.rest(a)
 	}

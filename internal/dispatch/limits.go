@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Starts are granted up to grantAhead before, as the queue is read; the line
+	// Starts are granted up to grantAhead before, as the queue is read; the order
 	// of a limit is planned grantLead before its next start. A granted item may
 	// start startGrace after its start time; if it can't, it waits for its limits
 	// again. Until the actual start is known, windows count from the latest one.
@@ -20,7 +20,7 @@ const (
 	grantLead  = lead
 	startGrace = 2 * time.Second
 	// grantLimit is how many items one pass considers at most. Since each is read
-	// with all limits that it needs, a line begins with grantFirst and gets four
+	// with all limits that it needs, an order begins with grantFirst and gets four
 	// times as many while passes decide about all of them.
 	grantFirst = 16
 	grantLimit = 256
@@ -31,53 +31,53 @@ const (
 	// are left out count as the latest possible ones.
 	reportAfter = 30 * time.Millisecond
 	maxReports  = 10_000
-	// wakesEvery is how often the lines to be planned are read from the store, in
+	// wakesEvery is how often the orders to be planned are read from the store, in
 	// case another node can't plan them; takeOver is how long they are left to
 	// the node that knows of them. wakesLimit is how many are read at once.
 	wakesEvery = time.Second
 	takeOver   = 250 * time.Millisecond
 	wakesLimit = 256
-	// wakeAhead is how long before its time a line is kept in memory.
+	// wakeAhead is how long before its time an order is kept in memory.
 	wakeAhead = wakesEvery + 500*time.Millisecond
 	maxLines  = 10_000
-	// blockedDefer is how long the lines of blocked accounts are left alone.
+	// blockedDefer is how long the orders of blocked accounts are left alone.
 	blockedDefer = 5 * time.Second
 )
 
-// limitKeeper plans the lines of limits when it is time. Other goroutines tell
+// limitKeeper plans the orders of limits when it is time. Other goroutines tell
 // it of items that were stored, of starts and of ends.
 type limitKeeper struct {
 	mu    sync.Mutex
-	lines map[store.LimitKey]*limitLine
+	lines map[store.LimitKey]*limitOrder
 	turns map[int64]uint64 // by account: when it had its last turn
 	turn  uint64
 	wake  chan struct{}
-	moved atomic.Bool // the store's clock was moved: the lines are to be read
+	moved atomic.Bool // the store's clock was moved: the orders are to be read
 }
 
-// limitLine is a line to be planned.
-type limitLine struct {
+// limitOrder is an order to be planned.
+type limitOrder struct {
 	at      time.Time // when; zero for not
 	running bool      // a pass is under way
-	blocked bool      // the line waits for the end of an attempt
-	serial  bool      // the line waits for the start of an attempt
+	blocked bool      // the order waits for the end of an attempt
+	serial  bool      // the order waits for the start of an attempt
 	size    int       // how many items the next pass considers
 	starts  []store.LimitStart
 }
 
 func newLimitKeeper() *limitKeeper {
-	return &limitKeeper{lines: map[store.LimitKey]*limitLine{}, turns: map[int64]uint64{}, wake: make(chan struct{}, 1)}
+	return &limitKeeper{lines: map[store.LimitKey]*limitOrder{}, turns: map[int64]uint64{}, wake: make(chan struct{}, 1)}
 }
 
 // plan requests a pass at a time, if none is requested earlier. Called with mu
-// held. It returns the line; nil if there is no room for it.
-func (k *limitKeeper) plan(key store.LimitKey, at time.Time) *limitLine {
+// held. It returns the order; nil if there is no room for it.
+func (k *limitKeeper) plan(key store.LimitKey, at time.Time) *limitOrder {
 	l := k.lines[key]
 	if l == nil {
 		if len(k.lines) >= maxLines {
 			return nil // a later read of the store finds it
 		}
-		l = &limitLine{size: grantFirst}
+		l = &limitOrder{size: grantFirst}
 		k.lines[key] = l
 	}
 	if l.at.IsZero() || at.Before(l.at) {
@@ -105,7 +105,7 @@ func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay tim
 	}
 }
 
-// busy reports whether a line is planned, or will be in a moment.
+// busy reports whether an order is planned, or will be in a moment.
 func (k *limitKeeper) busy(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -196,7 +196,7 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 	}
 }
 
-// nextSize returns how many items the next pass of a line considers, after one
+// nextSize returns how many items the next pass of an order considers, after one
 // that has decided about some.
 func nextSize(considered, decided int) int {
 	if decided >= considered {
@@ -261,7 +261,7 @@ func (d *Dispatcher) LimitsFreed(account int64, keys []string) {
 	}
 }
 
-// keepLimits plans the lines of limits until ctx ends.
+// keepLimits plans the orders of limits until ctx ends.
 func (d *Dispatcher) keepLimits(ctx context.Context) {
 	var passes sync.WaitGroup
 	defer passes.Wait()
@@ -324,7 +324,7 @@ func (d *Dispatcher) limitPass(ctx context.Context, p *store.LimitPass) {
 	}
 	result, err := d.Queue.LimitPass(context.WithoutCancel(ctx), *p)
 	if err != nil {
-		d.logLimited("planning the line of a limit failed; retrying", err)
+		d.logLimited("planning the order of a limit failed; retrying", err)
 	}
 	d.limits.passed(p, result, err, d.Queue.Now())
 }

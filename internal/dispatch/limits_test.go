@@ -190,7 +190,7 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
 }
 
 // TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes ends an attempt at a node
-// that does not know that a line waits for it.
+// that does not know that an order waits for it.
 func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1000, nil)

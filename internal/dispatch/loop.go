@@ -14,7 +14,7 @@ func (d *Dispatcher) collect(now time.Time) {
 	n := d.inbox.take()
 	for kind, done := range n.claimsDone {
 		d.pools[kind].claiming -= done
-		d.alone = d.alone && done == 0 // a suspect's claim is the only one under way
+		d.exclusive = d.exclusive && done == 0 // a suspect's claim is the only one under way
 	}
 	for _, e := range n.ended {
 		p := d.pools[e.ref.Kind]

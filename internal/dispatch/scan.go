@@ -213,7 +213,7 @@ func (d *Dispatcher) admit(ref store.QueueKey) {
 		d.quarantine = append(d.quarantine, e)
 		return
 	}
-	if full, ok := p.lanes.room(ref, d.maxWaiting-d.waiting()); !ok {
+	if full, ok := p.lanes.fits(ref, d.maxWaiting-d.waiting()); !ok {
 		p.lanes.keepBacklog(full, before(ref))
 		return
 	}

@@ -82,17 +82,17 @@ func atLeastOne(part, total int) int {
 	return part
 }
 
-// roomOf returns how many more slots an account may hold.
-func (l *lanes) roomOf(a *account, s slots) int {
-	room := l.fairShare(a, s)
+// capacityOf returns how many more slots an account may hold.
+func (l *lanes) capacityOf(a *account, s slots) int {
+	capacity := l.fairShare(a, s)
 	switch {
 	case s.free <= 0:
 	case a.inUse == 0:
-		room = max(room, 1)
+		capacity = max(capacity, 1)
 	case s.free > lastReserve(s.total):
-		room = max(room, 1+a.proven-a.inUse)
+		capacity = max(capacity, 1+a.proven-a.inUse)
 	}
-	return min(room, s.free+s.ahead)
+	return min(capacity, s.free+s.ahead)
 }
 
 func (l *lanes) fairShare(a *account, s slots) int {
@@ -107,10 +107,10 @@ func (l *lanes) fairShare(a *account, s slots) int {
 	return min(share, half)
 }
 
-// allows reports whether a lane may have one of the room slots left to its
+// allows reports whether a lane may have one of the capacity slots left to its
 // account.
-func (a *account) allows(n *lane, room int) bool {
-	left := room - lastReserve(a.inUse+room)
+func (a *account) allows(n *lane, capacity int) bool {
+	left := capacity - lastReserve(a.inUse+capacity)
 	switch {
 	case n.inUse == 0:
 		return true

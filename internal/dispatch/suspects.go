@@ -203,14 +203,14 @@ func (d *Dispatcher) reviewSuspects(ctx context.Context) {
 
 // note records that a batch is about to be prepared, if a crash or a suspect
 // requires it. It returns the keys it recorded.
-func (d *Dispatcher) note(node int64, batch []*entry, alone bool) (noted []store.QueueKey, err error) {
+func (d *Dispatcher) note(node int64, batch []*entry, single bool) (noted []store.QueueKey, err error) {
 	if !d.suspects.isCareful(d.Queue.Now()) && !d.Suspected(batch[0].ref.ItemID) {
 		return nil, nil
 	}
 	for _, e := range batch {
 		noted = append(noted, e.ref)
 	}
-	return noted, d.Queue.SuspectNote(context.Background(), node, noted, alone)
+	return noted, d.Queue.SuspectNote(context.Background(), node, noted, single)
 }
 
 // clear deletes notes in the background: only a crash would make them matter.
@@ -296,9 +296,9 @@ func (d *Dispatcher) setAside(ctx context.Context, ref store.QueueKey, reason st
 // reports whether other claims have to wait.
 func (d *Dispatcher) claimAlone() bool {
 	if len(d.quarantine) == 0 {
-		return d.alone
+		return d.exclusive
 	}
-	if d.alone {
+	if d.exclusive {
 		return true
 	}
 	if d.othersTurn {
@@ -318,7 +318,7 @@ func (d *Dispatcher) claimAlone() bool {
 	p := d.pools[e.ref.Kind]
 	p.lanes.seize(e)
 	p.inUse++
-	d.alone, d.othersTurn = true, true
+	d.exclusive, d.othersTurn = true, true
 	d.startClaim(e.ref.Kind, []*entry{e}, true)
 	return true
 }

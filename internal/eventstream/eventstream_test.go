@@ -57,9 +57,9 @@ func list[T any](s *fakeStore, records *[]*T, limit int, wanted func(*T) bool) (
 	return found, s.fails
 }
 
-func marks(jobs []*job.Job, err error) (found []store.JobMark, _ error) {
+func versions(jobs []*job.Job, err error) (found []store.JobVersion, _ error) {
 	for _, j := range jobs {
-		found = append(found, store.JobMark{
+		found = append(found, store.JobVersion{
 			Number: j.Number, ID: j.ID, State: j.State, InsertedAt: j.InsertedAt, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt,
 			AttemptedAt: j.AttemptedAt, Size: len(j.Args),
 		})
@@ -67,22 +67,22 @@ func marks(jobs []*job.Job, err error) (found []store.JobMark, _ error) {
 	return found, err
 }
 
-func (s *fakeStore) JobMarks(_ context.Context, o job.Owner, limit int) ([]store.JobMark, error) {
-	return marks(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o }))
+func (s *fakeStore) JobVersions(_ context.Context, o job.Owner, limit int) ([]store.JobVersion, error) {
+	return versions(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o }))
 }
 
-func (s *fakeStore) JobMarksOf(ctx context.Context, o job.Owner, ids []job.Ref) ([]store.JobMark, error) {
-	return marks(s.JobGetMany(ctx, o, ids))
+func (s *fakeStore) JobVersionsOf(ctx context.Context, o job.Owner, ids []job.Ref) ([]store.JobVersion, error) {
+	return versions(s.JobGetMany(ctx, o, ids))
 }
 
-func (s *fakeStore) JobMarksEnded(_ context.Context, o job.Owner, since time.Time, limit int) ([]store.JobMark, error) {
-	return marks(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() }))
+func (s *fakeStore) JobVersionsEnded(_ context.Context, o job.Owner, since time.Time, limit int) ([]store.JobVersion, error) {
+	return versions(list(s, &s.jobs, limit, func(j *job.Job) bool { return j.Owner == o && !j.CancelledAt.Before(since) && j.State.Final() }))
 }
 
-func (s *fakeStore) LogMarks(_ context.Context, o job.Owner, limit int) (found []store.LogMark, err error) {
+func (s *fakeStore) LogVersions(_ context.Context, o job.Owner, limit int) (found []store.LogVersion, err error) {
 	logs, err := list(s, &s.logs, limit, func(l *job.Log) bool { return l.Owner == o })
 	for _, l := range logs {
-		found = append(found, store.LogMark{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
+		found = append(found, store.LogVersion{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
 	}
 	return found, err
 }

@@ -19,7 +19,7 @@ import (
 // Store is what a Hub reads.
 type Store interface {
 	Now() time.Time
-	store.Marks
+	store.Versions
 	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
 	LogList(ctx context.Context, owner job.Owner, q job.LogQuery) ([]*job.Log, error)
 }

@@ -38,21 +38,21 @@ func timeOf(id uuid.UUID) time.Time {
 }
 
 // changed reports whether something of an account may have changed since a time: on
-// this node, or, as far as watchers find it, on others. The marks of records are older
+// this node, or, as far as watchers find it, on others. The versions of records are older
 // than their commits, so they count from a little earlier.
 func (h *Hub) changed(ctx context.Context, owner job.Owner, since time.Time) bool {
 	if h.stored.since(owner.Number, since) {
 		return true
 	}
 	since = since.Add(-overlap)
-	logs, err := h.Store.LogMarks(ctx, owner, 1)
+	logs, err := h.Store.LogVersions(ctx, owner, 1)
 	if err != nil || len(logs) > 0 && !timeOf(logs[0].ID).Before(since) {
 		return true
 	}
-	jobs, err := h.Store.JobMarks(ctx, owner, 1)
+	jobs, err := h.Store.JobVersions(ctx, owner, 1)
 	if err != nil || len(jobs) > 0 && !jobs[0].InsertedAt.Before(since) {
 		return true
 	}
-	ended, err := h.Store.JobMarksEnded(ctx, owner, since, 1)
+	ended, err := h.Store.JobVersionsEnded(ctx, owner, since, 1)
 	return err != nil || len(ended) > 0
 }

@@ -58,23 +58,23 @@ type watcher struct {
 	began  time.Time // by the store's clock
 	polled time.Time // when it has looked for jobs that became final
 	logs   *recent[uuid.UUID, struct{}]
-	jobs   *recent[int64, mark]
+	jobs   *recent[int64, version]
 }
 
-// mark is the part of a job whose change causes an event.
-type mark struct {
+// version is the part of a job whose change causes an event.
+type version struct {
 	state                     job.State
 	attempted, due, scheduled int64
 }
 
-func markOf(m *store.JobMark) mark {
-	return mark{m.State, m.AttemptedAt.UnixMicro(), m.DueAt.UnixMicro(), m.ScheduledAt.UnixMicro()}
+func versionOf(m *store.JobVersion) version {
+	return version{m.State, m.AttemptedAt.UnixMicro(), m.DueAt.UnixMicro(), m.ScheduledAt.UnixMicro()}
 }
 
 func newWatcher(h *Hub, owner job.Owner) *watcher {
 	w := &watcher{
 		hub: h, owner: owner, wake: make(chan struct{}, 1), ready: make(chan struct{}), streams: map[*Stream]bool{}, open: map[bool]int{},
-		logs: newRecent[uuid.UUID, struct{}](remembered), jobs: newRecent[int64, mark](remembered),
+		logs: newRecent[uuid.UUID, struct{}](remembered), jobs: newRecent[int64, version](remembered),
 	}
 	w.ctx, w.stop = context.WithCancel(h.ctx)
 	return w
@@ -147,15 +147,15 @@ func (w *watcher) begin() error {
 		w.logs.put(logs[i].ID, struct{}{})
 	}
 	for i := range jobs {
-		w.jobs.put(jobs[i].Number, markOf(&jobs[i]))
+		w.jobs.put(jobs[i].Number, versionOf(&jobs[i]))
 	}
 	return err
 }
 
-func (w *watcher) newest() (logs []store.LogMark, jobs []store.JobMark, err error) {
-	logs, err = w.hub.Store.LogMarks(w.ctx, w.owner, roundLogs)
+func (w *watcher) newest() (logs []store.LogVersion, jobs []store.JobVersion, err error) {
+	logs, err = w.hub.Store.LogVersions(w.ctx, w.owner, roundLogs)
 	if err == nil {
-		jobs, err = w.hub.Store.JobMarks(w.ctx, w.owner, roundJobs)
+		jobs, err = w.hub.Store.JobVersions(w.ctx, w.owner, roundJobs)
 	}
 	return logs, jobs, err
 }
@@ -184,16 +184,16 @@ func (w *watcher) round(polled bool) (err error) {
 	if err != nil {
 		return err
 	}
-	fresh := slices.DeleteFunc(logs, func(l store.LogMark) bool { return w.logs.has(l.ID) })
+	fresh := slices.DeleteFunc(logs, func(l store.LogVersion) bool { return w.logs.has(l.ID) })
 	slices.Reverse(fresh)
-	found := map[int64]store.JobMark{}
+	found := map[int64]store.JobVersion{}
 	created := w.created(jobs, found)
 	if err := w.look(fresh, changed, polled, found); err != nil {
 		return err
 	}
-	maps.DeleteFunc(found, func(number int64, m store.JobMark) bool {
+	maps.DeleteFunc(found, func(number int64, m store.JobVersion) bool {
 		known, ok := w.jobs.get(number)
-		return ok && known == markOf(&m)
+		return ok && known == versionOf(&m)
 	})
 	if len(found)+len(fresh) == 0 {
 		return nil
@@ -208,7 +208,7 @@ func (w *watcher) round(polled bool) (err error) {
 		}
 	}
 	for number, m := range found {
-		w.jobs.put(number, markOf(&m))
+		w.jobs.put(number, versionOf(&m))
 	}
 	for _, l := range fresh {
 		w.logs.put(l.ID, struct{}{})
@@ -219,7 +219,7 @@ func (w *watcher) round(polled bool) (err error) {
 
 // created takes in the newest jobs, and tells how many of them are new. One that
 // is older than the watcher has only come to be among the newest.
-func (w *watcher) created(jobs []store.JobMark, found map[int64]store.JobMark) (n int) {
+func (w *watcher) created(jobs []store.JobVersion, found map[int64]store.JobVersion) (n int) {
 	for _, j := range jobs {
 		if w.jobs.has(j.Number) || !j.InsertedAt.Before(w.began) {
 			if !w.jobs.has(j.Number) {
@@ -233,17 +233,17 @@ func (w *watcher) created(jobs []store.JobMark, found map[int64]store.JobMark) (
 
 // look finds the jobs that new logs refer to, those known to have changed and, when
 // a poll is due, those that became final.
-func (w *watcher) look(logs []store.LogMark, changed []job.Ref, polled bool, found map[int64]store.JobMark) error {
+func (w *watcher) look(logs []store.LogVersion, changed []job.Ref, polled bool, found map[int64]store.JobVersion) error {
 	ids := changed
 	for _, l := range logs {
 		ids = append(ids, job.Ref{Number: l.Job})
 	}
 	slices.SortFunc(ids, func(a, b job.Ref) int { return cmp.Compare(a.Number, b.Number) })
 	ids = slices.Compact(ids)
-	var jobs []store.JobMark
+	var jobs []store.JobVersion
 	var err error
 	if len(ids) > 0 {
-		if jobs, err = w.hub.Store.JobMarksOf(w.ctx, w.owner, ids); err != nil {
+		if jobs, err = w.hub.Store.JobVersionsOf(w.ctx, w.owner, ids); err != nil {
 			return err
 		}
 	}
@@ -253,7 +253,7 @@ func (w *watcher) look(logs []store.LogMark, changed []job.Ref, polled bool, fou
 		if since.Before(w.began) {
 			since = w.began
 		}
-		ended, err := w.hub.Store.JobMarksEnded(w.ctx, w.owner, since, maxEnded)
+		ended, err := w.hub.Store.JobVersionsEnded(w.ctx, w.owner, since, maxEnded)
 		if err != nil {
 			return err
 		}
@@ -268,7 +268,7 @@ func (w *watcher) look(logs []store.LogMark, changed []job.Ref, polled bool, fou
 
 // load returns the events of jobs and logs, jobs first. It reads small records, up to
 // maxLoaded bytes; the others are read when they are written.
-func (w *watcher) load(found map[int64]store.JobMark, fresh []store.LogMark) ([]event, error) {
+func (w *watcher) load(found map[int64]store.JobVersion, fresh []store.LogVersion) ([]event, error) {
 	var jobs []job.Ref
 	var logs []uuid.UUID
 	left := maxLoaded

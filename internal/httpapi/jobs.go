@@ -101,7 +101,7 @@ func (s *Server) listJobs(c *call) error {
 	selection.Query.ListQuery = q.list("jobs", c.owner, jobOrders)
 	text := q.search()
 	if selection.ErrorKind != "" {
-		q.alone("error_kind", "offset", "order_by")
+		q.excludes("error_kind", "offset", "order_by")
 	}
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err

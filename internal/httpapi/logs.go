@@ -27,7 +27,7 @@ func (s *Server) listLogs(c *call) error {
 	}
 	selection.ListQuery = q.list(list, c.owner, logOrders)
 	if schedule != uuid.Nil {
-		q.alone("schedule_id", "offset", "order_by")
+		q.excludes("schedule_id", "offset", "order_by")
 	}
 	if err := fault.Refuse(q.Problems); err != nil {
 		return err

@@ -149,12 +149,12 @@ func (q *query) search() string {
 	if text == nil {
 		return ""
 	}
-	q.alone("q", "offset", "order_by", "schedule_id", "idempotency_key")
+	q.excludes("q", "offset", "order_by", "schedule_id", "idempotency_key")
 	return strings.TrimSpace(*text)
 }
 
-// alone refuses a parameter that is given together with any of others.
-func (q *query) alone(name string, others ...string) {
+// excludes refuses a parameter that is given together with any of others.
+func (q *query) excludes(name string, others ...string) {
 	for _, other := range others {
 		if q.Values.Has(other) || q.Values.Has(other+"[]") || q.Values.Has(other+"[0]") {
 			q.Refuse(name, "excludes "+other+"; leave one of them out")

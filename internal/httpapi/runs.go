@@ -31,7 +31,7 @@ func (s *Server) listRuns(c *call) error {
 		q.Refuse("state", "must be one of "+strings.Join(workflow.StateNames(), ", "))
 	}
 	label, _ := q.One("label")
-	var after service.RunMark
+	var after service.RunCursor
 	if text, ok := q.One("cursor"); ok {
 		if after, ok = openRunCursor(text, c.owner); !ok {
 			q.Refuse("cursor", "is not a cursor of this list; start again without it")
@@ -142,20 +142,20 @@ func appendUUID(b []byte, id uuid.UUID) []byte {
 // runList is the name of the list of runs in its cursors.
 const runList = "runs"
 
-func sealRunCursor(mark service.RunMark, owner job.Owner) string {
-	b := []byte(mark.String())
+func sealRunCursor(cursor service.RunCursor, owner job.Owner) string {
+	b := []byte(cursor.String())
 	return base64.RawURLEncoding.EncodeToString(append(seal(b, runList, owner), b...))
 }
 
 // openRunCursor decodes a cursor that sealRunCursor made for the same owner.
-func openRunCursor(text string, owner job.Owner) (mark service.RunMark, valid bool) {
+func openRunCursor(text string, owner job.Owner) (cursor service.RunCursor, valid bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) < sealSize {
-		return mark, false
+		return cursor, false
 	}
 	given, b := b[:sealSize], b[sealSize:]
 	if !hmac.Equal(given, seal(b, runList, owner)) {
-		return mark, false
+		return cursor, false
 	}
-	return service.ReadRunMark(string(b))
+	return service.ReadRunCursor(string(b))
 }

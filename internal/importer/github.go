@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,26 +60,24 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 			entries = append(entries, refused(line, s.Cron, err))
 			continue
 		}
-		ref := o.Ref
-		if ref == "" {
-			ref = "main"
-		}
-		zone := s.Timezone
-		if zone == "" {
-			zone = "UTC"
-		}
-		url := "https://api.github.com/repos/" + path.Clean(repository) + "/actions/workflows/" + file + "/dispatches"
-		f := fields{}
-		f.text("key", fmt.Sprintf("github:%s#%d", o.Repository, i+1))
-		f.text("cron", expr)
-		f.zone(zone)
-		f.text("method", "POST")
-		f.text("url", url)
-		f.raw("headers", `{"authorization":"Bearer {{secret.github}}","accept":"application/vnd.github+json"}`)
-		f.raw("body", string(rawjson.Object([]rawjson.Member{{Name: "ref", Value: rawjson.Quote(ref)}})))
-		f.raw("metadata", "false")
-		entries = append(entries, crontab.Entry{Line: line, Text: s.Cron, Schedule: rawjson.Object(f), Zone: zone, Method: "POST",
-			URL: url})
+		entry := dispatch(fmt.Sprintf("github:%s#%d", o.Repository, i+1), expr, cmp.Or(s.Timezone, "UTC"), cmp.Or(o.Ref, "main"),
+			"https://api.github.com/repos/"+path.Clean(repository)+"/actions/workflows/"+file+"/dispatches")
+		entry.Line, entry.Text = line, s.Cron
+		entries = append(entries, entry)
 	}
 	return entries, nil
+}
+
+// dispatch returns a schedule that starts a workflow at a ref by the URL of its dispatches.
+func dispatch(key, cron, zone, ref, url string) crontab.Entry {
+	f := fields{}
+	f.text("key", key)
+	f.text("cron", cron)
+	f.zone(zone)
+	f.text("method", "POST")
+	f.text("url", url)
+	f.raw("headers", `{"authorization":"Bearer {{secret.github}}","accept":"application/vnd.github+json"}`)
+	f.raw("body", string(rawjson.Object([]rawjson.Member{{Name: "ref", Value: rawjson.Quote(ref)}})))
+	f.raw("metadata", "false")
+	return crontab.Entry{Schedule: rawjson.Object(f), Zone: zone, Method: "POST", URL: url}
 }

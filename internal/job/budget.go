@@ -44,7 +44,7 @@ type bounded struct {
 
 // add appends all of text or none of it.
 func add[T ~string | ~[]byte](o *bounded, text T) {
-	if o.over || len(text) > o.room() {
+	if o.over || len(text) > o.remaining() {
 		o.over = true
 		return
 	}
@@ -56,8 +56,8 @@ func add[T ~string | ~[]byte](o *bounded, text T) {
 	o.b = append(o.b, text...)
 }
 
-// room returns how many more bytes fit.
-func (o *bounded) room() int { return o.most - len(o.b) }
+// remaining returns how many more bytes fit.
+func (o *bounded) remaining() int { return o.most - len(o.b) }
 
 // result returns the text, or nil if an addition did not fit.
 func (o *bounded) result() []byte {

@@ -118,7 +118,7 @@ func Pointer(steps ...string) string {
 	add(&b, "#")
 	for _, step := range steps {
 		whole := len(b.b)
-		if len(step) > b.room() {
+		if len(step) > b.remaining() {
 			break
 		}
 		add(&b, "/")

@@ -76,7 +76,7 @@ func (w *formWriter) scalar() {
 	add(&w.out, w.name)
 	add(&w.out, "=")
 	text := scalarText(v)
-	if len(text) > w.out.room() {
+	if len(text) > w.out.remaining() {
 		w.out.over = true // the encoded form would be at least as long
 		return
 	}

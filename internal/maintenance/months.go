@@ -32,7 +32,7 @@ const (
 type monthly struct {
 	pending []store.ScheduleKey // whose runs are to be counted
 	until   time.Time           // of the search that found them
-	next    store.PruneMark     // is stored when none is pending
+	next    store.PruneCursor   // is stored when none is pending
 	more    bool                // there are jobs behind next
 }
 
@@ -71,32 +71,32 @@ func (w *Worker) counted(before time.Time) time.Time {
 }
 
 // monthsStep looks for schedules whose runs have ended, or counts runs of some of those
-// found. It reports whether there is more to do. The mark is stored when all of them are
+// found. It reports whether there is more to do. The cursor is stored when all of them are
 // counted: a crash repeats the search, which changes nothing.
 func (w *Worker) monthsStep(ctx context.Context, m *monthly, lag time.Duration) (more bool, err error) {
 	if len(m.pending) > 0 {
 		return true, w.countPending(ctx, m)
 	}
-	if m.next != (store.PruneMark{}) {
-		if err := w.Store.MonthsMarkAt(ctx, m.next); err != nil {
+	if m.next != (store.PruneCursor{}) {
+		if err := w.Store.MonthsCursorPut(ctx, m.next); err != nil {
 			return false, err
 		}
 		w.countedUntil(m.next.At)
-		if m.next = (store.PruneMark{}); !m.more {
+		if m.next = (store.PruneCursor{}); !m.more {
 			w.countedUntil(m.until)
 			return false, nil
 		}
 	}
-	mark, err := w.Store.MonthsMark(ctx)
+	cursor, err := w.Store.MonthsCursor(ctx)
 	if err != nil {
 		return false, err
 	}
 	m.until = w.Store.Now().Add(-lag)
-	ended, err := w.Store.MonthsEnded(ctx, mark, m.until, monthsScan)
+	ended, err := w.Store.MonthsEnded(ctx, cursor, m.until, monthsScan)
 	if err != nil {
 		return false, err
 	}
-	if ended.Next == mark {
+	if ended.Next == cursor {
 		w.countedUntil(m.until)
 		return false, nil
 	}
@@ -126,7 +126,7 @@ func (w *Worker) countPending(ctx context.Context, m *monthly) error {
 	if failed == 0 {
 		return nil
 	}
-	if _, away := w.Store.MonthsMark(ctx); away != nil {
+	if _, away := w.Store.MonthsCursor(ctx); away != nil {
 		return err // it is the store
 	}
 	w.Log.Error("runs of some schedules can't be counted for monthly reports; going on with the others", "schedules", failed, "error", err)

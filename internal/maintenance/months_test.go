@@ -23,27 +23,27 @@ type ended struct {
 	keys                           []store.ScheduleKey
 	unreadable, unstored, poisoned store.ScheduleKey
 	away                           bool
-	mark                           store.PruneMark
+	cursor                         store.PruneCursor
 	counted                        []store.ScheduleKey
 }
 
 func (s *ended) Now() time.Time { return time.Now() }
 
-func (s *ended) MonthsMark(context.Context) (store.PruneMark, error) {
+func (s *ended) MonthsCursor(context.Context) (store.PruneCursor, error) {
 	if s.away {
-		return store.PruneMark{}, errBroken
+		return store.PruneCursor{}, errBroken
 	}
-	return s.mark, nil
+	return s.cursor, nil
 }
 
-func (s *ended) MonthsMarkAt(_ context.Context, mark store.PruneMark) error {
-	s.mark = mark
+func (s *ended) MonthsCursorPut(_ context.Context, cursor store.PruneCursor) error {
+	s.cursor = cursor
 	return nil
 }
 
-func (s *ended) MonthsEnded(_ context.Context, after store.PruneMark, _ time.Time, limit int) (store.EndedSchedules, error) {
+func (s *ended) MonthsEnded(_ context.Context, after store.PruneCursor, _ time.Time, limit int) (store.EndedSchedules, error) {
 	keys := s.keys[after.Number:min(int(after.Number)+limit, len(s.keys))]
-	next := store.PruneMark{At: after.At, Number: after.Number + int64(len(keys))}
+	next := store.PruneCursor{At: after.At, Number: after.Number + int64(len(keys))}
 	return store.EndedSchedules{Keys: slices.Clone(keys), Next: next, More: len(keys) == limit}, nil
 }
 
@@ -74,7 +74,7 @@ func (s *ended) MonthsWrite(_ context.Context, changes []store.MonthsChange) err
 }
 
 // TestCountMonths_GoesOnWithoutWhatCannotBeCounted also verifies that a store that is away
-// skips no run: the search is repeated from the mark.
+// skips no run: the search is repeated from the cursor.
 func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const schedules = monthsScan + monthsBatch
@@ -89,8 +89,8 @@ func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 		w.countMonths(t.Context(), m) // finds the first
 		s.away = true
 		w.countMonths(t.Context(), m)
-		if s.away = false; s.mark.Number != 0 || len(m.pending) > 0 {
-			t.Fatalf("the store was away: mark %+v, %d pending", s.mark, len(m.pending))
+		if s.away = false; s.cursor.Number != 0 || len(m.pending) > 0 {
+			t.Fatalf("the store was away: cursor %+v, %d pending", s.cursor, len(m.pending))
 		}
 		steps := 0
 		for w.countMonths(t.Context(), m) < maxMonthsRest {
@@ -99,8 +99,8 @@ func TestCountMonths_GoesOnWithoutWhatCannotBeCounted(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if len(s.counted) != schedules-3 || s.mark.Number != schedules {
-			t.Errorf("the runs of %d schedules were counted up to %+v, want %d", len(s.counted), s.mark, schedules-3)
+		if len(s.counted) != schedules-3 || s.cursor.Number != schedules {
+			t.Errorf("the runs of %d schedules were counted up to %+v, want %d", len(s.counted), s.cursor, schedules-3)
 		}
 		if n := strings.Count(log.String(), "schedules=1"); n != 3 {
 			t.Errorf("%d of 3 schedules are in the log:\n%s", n, log.String())

@@ -12,15 +12,15 @@ import (
 // next round begins at anew.
 type pruning struct {
 	kind  string
-	batch func(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error)
-	next  store.PruneMark
+	batch func(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error)
+	next  store.PruneCursor
 	more  bool
 	anew  time.Time
 	// single is how many records remain to be removed one at a time, since removing them
 	// together has failed. failed is how many of these have failed in a row, stuck which
 	// were logged.
 	single, failed int
-	stuck          map[store.PruneMark]bool
+	stuck          map[store.PruneCursor]bool
 }
 
 // maxStuck is how many records that can't be removed are logged.
@@ -30,15 +30,15 @@ const maxStuck = 100
 // that one that fails or takes long does not keep others from being removed.
 func (w *Worker) prunings() []*pruning {
 	return []*pruning{
-		{kind: "job", batch: func(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+		{kind: "job", batch: func(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 			return w.Store.JobPrune(ctx, w.counted(before), after, limit)
 		}},
 		{kind: "log", batch: w.Store.LogPrune},
-		{kind: "audit", batch: func(ctx context.Context, before time.Time, _ store.PruneMark, limit int) (store.Pruned, error) {
+		{kind: "audit", batch: func(ctx context.Context, before time.Time, _ store.PruneCursor, limit int) (store.Pruned, error) {
 			n, err := w.Store.AuditPrune(ctx, before, limit)
 			return store.Pruned{Removed: n, Examined: n, More: n > 0}, err
 		}},
-		{kind: "workflow_run", batch: func(ctx context.Context, before time.Time, _ store.PruneMark, limit int) (store.Pruned, error) {
+		{kind: "workflow_run", batch: func(ctx context.Context, before time.Time, _ store.PruneCursor, limit int) (store.Pruned, error) {
 			n, more, err := w.Store.RunPrune(ctx, before, limit)
 			return store.Pruned{Removed: n, Examined: n, More: more}, err
 		}},
@@ -50,7 +50,7 @@ func (w *Worker) prunings() []*pruning {
 func (w *Worker) prune(ctx context.Context, p *pruning) time.Duration {
 	now := w.Store.Now()
 	if !p.more && !now.Before(p.anew) {
-		p.next, p.anew = store.PruneMark{}, now
+		p.next, p.anew = store.PruneCursor{}, now
 	}
 	rest := min(max(w.Retention/10, minPruneRest), maxPruneRest)
 	limit := pruneBatch
@@ -85,7 +85,7 @@ func (w *Worker) prune(ctx context.Context, p *pruning) time.Duration {
 // many in a row can't, the store may be the cause, so the pauses grow up to rest.
 func (w *Worker) pass(p *pruning, err error, rest time.Duration) time.Duration {
 	if p.stuck == nil {
-		p.stuck = map[store.PruneMark]bool{}
+		p.stuck = map[store.PruneCursor]bool{}
 	}
 	if !p.stuck[p.next] && len(p.stuck) < maxStuck {
 		p.stuck[p.next] = true

@@ -30,7 +30,7 @@ var errBroken = errors.New("the store is broken")
 func (s *pruned) Now() time.Time { return time.Now() }
 
 // JobPrune examines the jobs that stay, then those that go.
-func (s *pruned) JobPrune(_ context.Context, _ time.Time, after store.PruneMark, limit int) (b store.Pruned, err error) {
+func (s *pruned) JobPrune(_ context.Context, _ time.Time, after store.PruneCursor, limit int) (b store.Pruned, err error) {
 	if s.broken == "job" {
 		return store.Pruned{Next: after}, errBroken
 	}
@@ -51,7 +51,7 @@ func (s *pruned) JobPrune(_ context.Context, _ time.Time, after store.PruneMark,
 
 // pruneNumbered removes jobs 1 to last that are not removed, which have a value in stuck:
 // whether their removal fails.
-func (s *pruned) pruneNumbered(after store.PruneMark, limit int) (b store.Pruned, err error) {
+func (s *pruned) pruneNumbered(after store.PruneCursor, limit int) (b store.Pruned, err error) {
 	b.Next = after
 	var gone []int64
 	for n := after.Number + 1; n <= s.last && b.Examined < limit; n++ {
@@ -75,7 +75,7 @@ func (s *pruned) pruneNumbered(after store.PruneMark, limit int) (b store.Pruned
 	return b, nil
 }
 
-func (s *pruned) LogPrune(_ context.Context, _ time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+func (s *pruned) LogPrune(_ context.Context, _ time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 	if s.broken == "log" {
 		return store.Pruned{Next: after}, errBroken
 	}

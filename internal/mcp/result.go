@@ -89,16 +89,16 @@ func bounded(v rawjson.Value, most int) (_ rawjson.Value, kept, all int) {
 }
 
 // shorten returns a value with texts of at most some bytes, and without what comes after
-// about room bytes of an object or array.
-func shorten(v rawjson.Value, text, room int) rawjson.Value {
-	s := shortener{text: text, room: room}
+// about most bytes of an object or array.
+func shorten(v rawjson.Value, text, most int) rawjson.Value {
+	s := shortener{text: text, most: most}
 	s.value(v)
 	return s.out
 }
 
 type shortener struct {
 	out        []byte
-	text, room int
+	text, most int
 }
 
 // left out stands for members and elements that are left out.
@@ -114,7 +114,7 @@ func (s *shortener) value(v rawjson.Value) {
 			if i > 0 {
 				s.out = append(s.out, ',')
 			}
-			if len(s.out) > s.room {
+			if len(s.out) > s.most {
 				s.out = append(rawjson.AppendText(s.out, leftOut), `:"cut"`...)
 				break
 			}
@@ -128,7 +128,7 @@ func (s *shortener) value(v rawjson.Value) {
 			if i > 0 {
 				s.out = append(s.out, ',')
 			}
-			if len(s.out) > s.room {
+			if len(s.out) > s.most {
 				s.out = rawjson.AppendText(s.out, leftOut)
 				break
 			}

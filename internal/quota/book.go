@@ -255,9 +255,9 @@ func (b *Book) take(account, most int64, s *sample) {
 
 // measure adds up the bytes that an account stores and stops above most.
 func (b *Book) measure(account, most int64) (total int64, err error) {
-	for mark := (&store.ByteMark{}); mark != nil && total <= most; {
+	for cursor := (&store.ByteCursor{}); cursor != nil && total <= most; {
 		var bytes int64
-		if bytes, mark, err = b.Store.AccountBytes(b.ctx, account, *mark, sampleRows); err != nil {
+		if bytes, cursor, err = b.Store.AccountBytes(b.ctx, account, *cursor, sampleRows); err != nil {
 			return 0, err
 		}
 		total += bytes

@@ -26,7 +26,7 @@ type scale struct {
 	atOnce atomic.Int64
 }
 
-func (s *scale) AccountBytes(ctx context.Context, _ int64, from store.ByteMark, _ int) (int64, *store.ByteMark, error) {
+func (s *scale) AccountBytes(ctx context.Context, _ int64, from store.ByteCursor, _ int) (int64, *store.ByteCursor, error) {
 	if s.atOnce.Add(1) > 1 {
 		panic("two samples at once")
 	}

@@ -13,7 +13,7 @@ import (
 type Steps interface {
 	WaitTurn(ctx context.Context, after int64) (account int64, err error)
 	ReleaseJobs(ctx context.Context, account int64, limit int) (considered int, refused, err error)
-	SweepWaits(ctx context.Context, after store.WaitMark, limit int) (next store.WaitMark, stored int, err error)
+	SweepWaits(ctx context.Context, after store.WaitCursor, limit int) (next store.WaitCursor, stored int, err error)
 }
 
 const (
@@ -33,8 +33,8 @@ type Worker struct {
 	log    *slog.Logger
 	steps  Steps
 	wake   chan struct{}
-	swept  store.WaitMark // how far the sweep under way is
-	failed bool           // the last step failed, which was logged
+	swept  store.WaitCursor // how far the sweep under way is
+	failed bool             // the last step failed, which was logged
 }
 
 // New returns a Worker.
@@ -109,8 +109,8 @@ func (w *Worker) step(ctx context.Context, account int64) (more bool) {
 func (w *Worker) sweep(ctx context.Context) time.Duration {
 	next, _, err := w.steps.SweepWaits(ctx, w.swept, sweepSize)
 	w.report(ctx, err)
-	if w.swept = next; err != nil || next == (store.WaitMark{}) {
-		w.swept = store.WaitMark{}
+	if w.swept = next; err != nil || next == (store.WaitCursor{}) {
+		w.swept = store.WaitCursor{}
 		return sweepEvery
 	}
 	return sweepPause

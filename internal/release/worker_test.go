@@ -47,14 +47,14 @@ func (f *fake) ReleaseJobs(_ context.Context, account int64, limit int) (int, er
 	return n, nil, nil
 }
 
-func (f *fake) SweepWaits(_ context.Context, after store.WaitMark, _ int) (store.WaitMark, int, error) {
+func (f *fake) SweepWaits(_ context.Context, after store.WaitCursor, _ int) (store.WaitCursor, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.swept++
-	if after == (store.WaitMark{}) {
-		return store.WaitMark{Account: 1}, 0, nil
+	if after == (store.WaitCursor{}) {
+		return store.WaitCursor{Account: 1}, 0, nil
 	}
-	return store.WaitMark{}, 0, nil
+	return store.WaitCursor{}, 0, nil
 }
 
 func (f *fake) add(account int64) {

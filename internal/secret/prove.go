@@ -133,7 +133,7 @@ func (s *sending) signer(ctx context.Context, k *accessKey, request *execute.Req
 			signed.Header.Set("X-Amz-Content-Sha256", hash)
 		}
 		credentials := aws.Credentials{AccessKeyID: k.ID, SecretAccessKey: k.Secret, SessionToken: k.SessionToken}
-		if err := signAWS(ctx, credentials, signed, hash, service, region, time.Now()); err != nil {
+		if err := awsSigner(service).SignHTTP(ctx, credentials, signed, hash, service, region, time.Now()); err != nil {
 			return failed("the request could not be signed for AWS: " + err.Error())
 		}
 		for _, name := range append(own, "Authorization", "X-Amz-Date", "X-Amz-Security-Token") {
@@ -150,11 +150,9 @@ func (s *sending) signer(ctx context.Context, k *accessKey, request *execute.Req
 	}
 }
 
-// signAWS signs a request at a time.
-func signAWS(ctx context.Context, c aws.Credentials, r *http.Request, hash, service, region string, at time.Time) error {
-	return v4.NewSigner(func(o *v4.SignerOptions) {
-		o.DisableURIPathEscaping = strings.HasPrefix(service, "s3")
-	}).SignHTTP(ctx, c, r, hash, service, region, at)
+// awsSigner returns what signs requests to a service of AWS.
+func awsSigner(service string) *v4.Signer {
+	return v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = strings.HasPrefix(service, "s3") })
 }
 
 // signsHash reports whether a service expects the hash of the body in a header.

@@ -34,7 +34,7 @@ func TestSignAWS_AgreesWithThePublishedVectors(t *testing.T) {
 		}
 		r := &http.Request{Method: x.method, URL: u, Host: u.Host, Header: http.Header{}}
 		sum := sha256.Sum256(nil)
-		if err := signAWS(t.Context(), credentials, r, hex.EncodeToString(sum[:]), "service", "us-east-1", at); err != nil {
+		if err := awsSigner("service").SignHTTP(t.Context(), credentials, r, hex.EncodeToString(sum[:]), "service", "us-east-1", at); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.Header.Get("Authorization"); !strings.HasSuffix(got, "SignedHeaders=host;x-amz-date, Signature="+x.want) {

@@ -67,26 +67,26 @@ func (s *Service) CancelMany(ctx context.Context, owner job.Owner, ids []job.Ref
 
 // cancellable returns the numbers of the jobs that ids name, without duplicates.
 func (s *Service) cancellable(ctx context.Context, owner job.Owner, ids []job.Ref) ([]int64, error) {
-	marks, err := s.Store.JobMarksOf(ctx, owner, ids)
+	versions, err := s.Store.JobVersionsOf(ctx, owner, ids)
 	if err != nil {
 		return nil, err
 	}
-	known := map[job.Ref]store.JobMark{}
-	for _, mark := range marks {
-		known[job.Ref{Number: mark.Number}], known[job.Ref{UUID: mark.ID}] = mark, mark
+	known := map[job.Ref]store.JobVersion{}
+	for _, version := range versions {
+		known[job.Ref{Number: version.Number}], known[job.Ref{UUID: version.ID}] = version, version
 	}
 	var missing []fault.Problem
 	var numbers []int64
 	size := 0
 	for i, id := range ids {
-		mark, found := known[id]
+		version, found := known[id]
 		if !found {
 			missing = append(missing, fault.Problem{Pointer: "#/job_ids/" + strconv.Itoa(i), Detail: "is not a job of this account"})
 			continue
 		}
-		size += mark.Size
-		if !slices.Contains(numbers, mark.Number) {
-			numbers = append(numbers, mark.Number)
+		size += version.Size
+		if !slices.Contains(numbers, version.Number) {
+			numbers = append(numbers, version.Number)
 		}
 	}
 	if len(missing) > 0 {

@@ -115,13 +115,13 @@ func (s *Service) appendNumbered(ctx context.Context, owner job.Owner, to *found
 // fitting returns the first of the given jobs, up to and including the one that exceeds
 // a budget of bytes.
 func (s *Service) fitting(ctx context.Context, owner job.Owner, numbers []int64, budget int) ([]int64, error) {
-	marks, err := s.Store.JobMarksOf(ctx, owner, refs(numbers))
+	versions, err := s.Store.JobVersionsOf(ctx, owner, refs(numbers))
 	if err != nil {
 		return nil, err
 	}
-	sizes := make(map[int64]int, len(marks))
-	for _, mark := range marks {
-		sizes[mark.Number] = mark.Size
+	sizes := make(map[int64]int, len(versions))
+	for _, version := range versions {
+		sizes[version.Number] = version.Size
 	}
 	for i, number := range numbers {
 		if budget -= sizes[number]; budget <= 0 {

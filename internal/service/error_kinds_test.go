@@ -51,14 +51,14 @@ func (s *kindsStore) JobErrorKinds(_ context.Context, _ job.Owner, numbers []int
 	return kinds, nil
 }
 
-func (s *kindsStore) JobMarksOf(_ context.Context, _ job.Owner, ids []job.Ref) (marks []store.JobMark, err error) {
+func (s *kindsStore) JobVersionsOf(_ context.Context, _ job.Owner, ids []job.Ref) (versions []store.JobVersion, err error) {
 	for _, id := range ids {
 		if !s.gone[id.Number] {
-			marks = append(marks, store.JobMark{Number: id.Number, Size: s.size[id.Number]})
+			versions = append(versions, store.JobVersion{Number: id.Number, Size: s.size[id.Number]})
 		}
 	}
-	slices.Reverse(marks)
-	return marks, nil
+	slices.Reverse(versions)
+	return versions, nil
 }
 
 func (s *kindsStore) JobGetMany(_ context.Context, _ job.Owner, ids []job.Ref) ([]*job.Job, error) {

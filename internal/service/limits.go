@@ -118,13 +118,13 @@ func (s *Service) JobsNaming(ctx context.Context, owner job.Owner, key string, a
 	for i, p := range positions {
 		refs[i].Number = p.Number
 	}
-	marks, err := s.Store.JobMarksOf(ctx, owner, refs)
+	versions, err := s.Store.JobVersionsOf(ctx, owner, refs)
 	if err != nil {
 		return nil, nil, err
 	}
-	sizes := make(map[int64]int, len(marks))
-	for _, mark := range marks {
-		sizes[mark.Number] = mark.Size
+	sizes := make(map[int64]int, len(versions))
+	for _, version := range versions {
+		sizes[version.Number] = version.Size
 	}
 	bytes, read := 0, 0
 	for read < len(refs) && bytes < maxJobsNaming {
@@ -148,7 +148,7 @@ func (s *Service) JobsNaming(ctx context.Context, owner job.Owner, key string, a
 
 // LimitsWaiting returns up to n of the owner's limits that hold due jobs back, the one
 // whose first job is due longest first, and counts the jobs of each up to most.
-func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most int) ([]store.LimitLine, error) {
+func (s *Service) LimitsWaiting(ctx context.Context, owner job.Owner, n, most int) ([]store.LimitedJobs, error) {
 	return s.Store.LimitsWaiting(ctx, owner, n, most)
 }
 

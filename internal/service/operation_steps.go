@@ -100,13 +100,13 @@ func (s *Service) nextJobs(ctx context.Context, o *job.Operation, most int) ([]i
 	if err != nil || len(numbers) < 2 {
 		return numbers, err
 	}
-	marks, err := s.Store.JobMarksOf(ctx, o.Owner, refs(numbers))
+	versions, err := s.Store.JobVersionsOf(ctx, o.Owner, refs(numbers))
 	if err != nil {
 		return nil, err
 	}
 	sizes := map[int64]int{}
-	for _, mark := range marks {
-		sizes[mark.Number] = mark.Size
+	for _, version := range versions {
+		sizes[version.Number] = version.Size
 	}
 	size := 0
 	for i, number := range numbers {

@@ -34,11 +34,11 @@ func (s *operationStore) OperationNext(_ context.Context, _ *job.Operation, limi
 	return slices.Clone(s.left[:min(limit, len(s.left))]), nil
 }
 
-func (s *operationStore) JobMarksOf(_ context.Context, _ job.Owner, ids []job.Ref) (marks []store.JobMark, err error) {
+func (s *operationStore) JobVersionsOf(_ context.Context, _ job.Owner, ids []job.Ref) (versions []store.JobVersion, err error) {
 	for _, id := range ids {
-		marks = append(marks, store.JobMark{Number: id.Number, Size: s.size})
+		versions = append(versions, store.JobVersion{Number: id.Number, Size: s.size})
 	}
-	return marks, nil
+	return versions, nil
 }
 
 func (s *operationStore) JobGetMany(_ context.Context, _ job.Owner, ids []job.Ref) (jobs []*job.Job, err error) {

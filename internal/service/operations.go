@@ -81,11 +81,11 @@ func (s *Service) StartOperation(ctx context.Context, owner job.Owner, r *job.Op
 // newestJob returns the number after the newest of the owner's jobs, which bounds
 // what an operation finds; 0 if there are no jobs.
 func (s *Service) newestJob(ctx context.Context, owner job.Owner) (after int64, err error) {
-	marks, err := s.Store.JobMarks(ctx, owner, 1)
-	if err != nil || len(marks) == 0 {
+	versions, err := s.Store.JobVersions(ctx, owner, 1)
+	if err != nil || len(versions) == 0 {
 		return 0, err
 	}
-	return marks[0].Number + 1, nil
+	return versions[0].Number + 1, nil
 }
 
 // match reads a page of the search for jobs that a selection matches, newest first, which

@@ -181,10 +181,10 @@ func (s *Service) JobIDs(ctx context.Context, owner job.Owner, numbers []int64) 
 	for i, number := range numbers {
 		refs[i].Number = number
 	}
-	marks, err := s.Store.JobMarksOf(ctx, owner, refs)
-	ids := make(map[int64]uuid.UUID, len(marks))
-	for _, mark := range marks {
-		ids[mark.Number] = mark.ID
+	versions, err := s.Store.JobVersionsOf(ctx, owner, refs)
+	ids := make(map[int64]uuid.UUID, len(versions))
+	for _, version := range versions {
+		ids[version.Number] = version.ID
 	}
 	return ids, err
 }

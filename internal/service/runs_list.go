@@ -22,42 +22,42 @@ const (
 	runsLooked = 20_000
 )
 
-// RunMark is a position among an account's runs, latest first. The zero mark is before the
+// RunCursor is a position among an account's runs, latest first. The zero cursor is before the
 // latest.
-type RunMark struct {
+type RunCursor struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// String returns the mark as a cursor has it, which ReadRunMark reads; "" for nil.
-func (m *RunMark) String() string {
+// String returns the cursor as a cursor has it, which ReadRunCursor reads; "" for nil.
+func (m *RunCursor) String() string {
 	if m == nil {
 		return ""
 	}
 	return strconv.FormatInt(m.CreatedAt.UnixMicro(), 10) + "-" + m.ID
 }
 
-// ReadRunMark reads what String returned; false for any other text.
-func ReadRunMark(text string) (mark RunMark, ok bool) {
+// ReadRunCursor reads what String returned; false for any other text.
+func ReadRunCursor(text string) (cursor RunCursor, ok bool) {
 	micros, id, ok := strings.Cut(text, "-")
 	n, err := strconv.ParseInt(micros, 10, 64)
 	if !ok || err != nil || n < 1 || !workflow.ValidID(id) {
-		return RunMark{}, false
+		return RunCursor{}, false
 	}
-	return RunMark{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
+	return RunCursor{CreatedAt: time.UnixMicro(n).UTC(), ID: id}, true
 }
 
 // FindRuns returns up to limit of the owner's runs, latest first, that a function selects,
-// without their results, and the mark to go on behind; nil at the end.
-func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunMark, limit int,
-	selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunMark, err error) {
+// without their results, and the cursor to go on behind; nil at the end.
+func (s *Service) FindRuns(ctx context.Context, owner job.Owner, after RunCursor, limit int,
+	selects func(*workflow.Run) bool) (found []*workflow.Run, next *RunCursor, err error) {
 	for looked := 0; looked < runsLooked; looked += runsAtOnce {
 		page, err := s.Store.RunPage(ctx, owner.Number, after.CreatedAt, after.ID, runsAtOnce)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, r := range page {
-			after = RunMark{r.CreatedAt, r.ID}
+			after = RunCursor{r.CreatedAt, r.ID}
 			if !selects(r) {
 				continue
 			}

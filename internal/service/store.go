@@ -30,8 +30,8 @@ type Store interface {
 	Now() time.Time
 	MonthsOf(ctx context.Context, key store.ScheduleKey, limit int) (*store.RunMonths, error)
 	JobRequested(ctx context.Context, owner job.Owner, ids []uuid.UUID) ([]store.Inserted, error)
-	JobMarks(ctx context.Context, owner job.Owner, limit int) ([]store.JobMark, error)
-	JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error)
+	JobVersions(ctx context.Context, owner job.Owner, limit int) ([]store.JobVersion, error)
+	JobVersionsOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobVersion, error)
 }
 
 // Operations is what a Service needs of the store to serve operators.

@@ -45,14 +45,14 @@ func (f *jobFinder) find(names []job.JobName) []*job.AwaitedJob {
 	if len(refs) == 0 {
 		return found
 	}
-	marks, err := f.store.JobMarksOf(ctx, f.owner, refs)
+	versions, err := f.store.JobVersionsOf(ctx, f.owner, refs)
 	if err != nil {
 		f.failed = err
 	}
-	for _, mark := range marks {
-		for _, ref := range []job.Ref{{Number: mark.Number}, {UUID: mark.ID}} {
+	for _, version := range versions {
+		for _, ref := range []job.Ref{{Number: version.Number}, {UUID: version.ID}} {
 			for _, i := range places[ref] {
-				found[i] = &job.AwaitedJob{Number: mark.Number, State: mark.State}
+				found[i] = &job.AwaitedJob{Number: version.Number, State: version.State}
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) WaitTurn(ctx context.Context, after int64) (int64, error) {
 
 // SweepWaits stores ends that are missing among the next awaited jobs; see
 // store.WaitQueue.
-func (s *Service) SweepWaits(ctx context.Context, after store.WaitMark, limit int) (store.WaitMark, int, error) {
+func (s *Service) SweepWaits(ctx context.Context, after store.WaitCursor, limit int) (store.WaitCursor, int, error) {
 	return s.Store.WaitSweep(ctx, after, limit)
 }
 

@@ -27,20 +27,20 @@ func KeysOf(key string, needs []limit.Item) []string {
 	return slices.Compact(keys)
 }
 
-// LinePlan is what a LimitPass stores.
-type LinePlan struct {
+// LimitPlan is what a LimitPass stores.
+type LimitPlan struct {
 	LimitPassed
 	Decisions []limit.Decision // of the first items
 	WakeAt    time.Time        // zero for none
 }
 
-// PlanLine decides a LimitPass. needs are the first items that wait for it.
-func PlanLine(p *LimitPass, needs []limit.Item, states map[string]*limit.State, now time.Time) LinePlan {
+// PlanLimit decides a LimitPass. needs are the first items that wait for it.
+func PlanLimit(p *LimitPass, needs []limit.Item, states map[string]*limit.State, now time.Time) LimitPlan {
 	own := states[p.Key]
 	for _, s := range p.Starts {
 		own.Started(s.Until, s.At)
 	}
-	var plan LinePlan
+	var plan LimitPlan
 	next, blocked := time.Time{}, false
 	plan.Decisions, next, blocked = limit.Plan(p.Key, needs, states, limit.Window{Now: now, Ahead: p.Ahead, Grace: p.Grace})
 	plan.Decided = len(plan.Decisions)
@@ -108,7 +108,7 @@ func Holding(named, keys []string, states map[string]*limit.State, waits map[str
 		}
 	}
 	if len(holding) == 0 {
-		return lines // others in the line come first
+		return lines // others in the order come first
 	}
 	return holding
 }

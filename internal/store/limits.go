@@ -52,8 +52,8 @@ type (
 // MaxLimitCount is where counts of jobs under a limit stop.
 const MaxLimitCount = limit.MaxCount
 
-// LimitLine is a limit with the due jobs that wait for it.
-type LimitLine struct {
+// LimitedJobs is a limit with the due jobs that wait for it.
+type LimitedJobs struct {
 	Key     string
 	Paused  bool
 	Waiting int
@@ -97,7 +97,7 @@ type Limits interface {
 	// LimitsWaiting returns up to limit of the owner's limits for which due jobs
 	// wait, that of the job that is due longest first, and counts the jobs of each up
 	// to most.
-	LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) ([]LimitLine, error)
+	LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) ([]LimitedJobs, error)
 	// LimitWaiting returns how many due jobs of all accounts wait for limits, up to
 	// MaxLimitCount.
 	LimitWaiting(ctx context.Context) (int, error)

@@ -52,7 +52,7 @@ type RunMonths struct {
 // EndedSchedules are the schedules of jobs that have become final.
 type EndedSchedules struct {
 	Keys []ScheduleKey // each once
-	Next PruneMark     // behind the last of the jobs
+	Next PruneCursor   // behind the last of the jobs
 	More bool          // there may be more such jobs
 }
 
@@ -68,7 +68,7 @@ type MonthsChange struct {
 type Months interface {
 	// MonthsEnded returns the schedules of up to limit jobs behind a mark that became final
 	// before a time. It may miss jobs whose end was stored late.
-	MonthsEnded(ctx context.Context, after PruneMark, before time.Time, limit int) (EndedSchedules, error)
+	MonthsEnded(ctx context.Context, after PruneCursor, before time.Time, limit int) (EndedSchedules, error)
 	// MonthsRead reads the months of schedules with up to limit runs each that are not
 	// counted. It leaves out schedules that don't exist.
 	MonthsRead(ctx context.Context, keys []ScheduleKey, limit int) ([]RunMonths, error)
@@ -78,10 +78,10 @@ type Months interface {
 	// MonthsWrite stores changes. It skips those of schedules that don't exist, or of which
 	// runs were counted since they were read.
 	MonthsWrite(ctx context.Context, changes []MonthsChange) error
-	// MonthsMark returns the mark that MonthsMarkAt has stored; the zero mark before.
-	MonthsMark(ctx context.Context) (PruneMark, error)
-	// MonthsMarkAt stores a mark, unless a later one is stored.
-	MonthsMarkAt(ctx context.Context, mark PruneMark) error
+	// MonthsCursor returns the mark that MonthsCursorPut has stored; the zero mark before.
+	MonthsCursor(ctx context.Context) (PruneCursor, error)
+	// MonthsCursorPut stores a mark, unless a later one is stored.
+	MonthsCursorPut(ctx context.Context, mark PruneCursor) error
 	// MonthsPrune deletes up to limit rows of months before a given one, and returns how
 	// many it deleted.
 	MonthsPrune(ctx context.Context, before int64, limit int) (int, error)

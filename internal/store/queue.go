@@ -222,16 +222,16 @@ type Retention interface {
 	// JobPrune examines up to limit jobs behind a position, fewer when they are large, of
 	// those that became final before a time. It deletes all but the newest jobs of
 	// existing schedules.
-	JobPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
+	JobPrune(ctx context.Context, before time.Time, after PruneCursor, limit int) (Pruned, error)
 	// LogPrune examines up to limit logs behind a position, fewer when they are large, and
 	// deletes those from before a time. Those stay that a message refers to, or that
 	// belong to an attempt under way.
-	LogPrune(ctx context.Context, before time.Time, after PruneMark, limit int) (Pruned, error)
+	LogPrune(ctx context.Context, before time.Time, after PruneCursor, limit int) (Pruned, error)
 }
 
-// PruneMark is a position among old records. Each store sets the fields by which it
+// PruneCursor is a position among old records. Each store sets the fields by which it
 // orders them. The zero position is before the first.
-type PruneMark struct {
+type PruneCursor struct {
 	At      time.Time // when the last job examined became final
 	Account int64
 	Number  int64     // of the last job or log
@@ -241,9 +241,9 @@ type PruneMark struct {
 // Pruned is the result of a batch of a Retention.
 type Pruned struct {
 	Removed  int
-	Examined int       // records, and accounts of which no log is old
-	Next     PruneMark // where the next batch begins, also one that comes later because More is false
-	More     bool      // whether old records may be behind Next
+	Examined int         // records, and accounts of which no log is old
+	Next     PruneCursor // where the next batch begins, also one that comes later because More is false
+	More     bool        // whether old records may be behind Next
 }
 
 // Counts counts the records of all accounts, for the metrics.

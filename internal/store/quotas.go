@@ -33,9 +33,9 @@ type Use struct {
 	Schedules int64 // schedules, disabled ones included
 }
 
-// ByteMark is a position among the records of an account, for AccountBytes. The
+// ByteCursor is a position among the records of an account, for AccountBytes. The
 // zero position is before the first.
-type ByteMark struct {
+type ByteCursor struct {
 	Part   int       // 0: jobs with their deliveries, 1: schedules, 2: logs, 3: requests
 	State  job.State // of the last job counted
 	Number int64     // of the last job counted
@@ -55,5 +55,5 @@ type Quotas interface {
 	// AccountBytes returns the sum of the bytes of up to rows records of an account
 	// after a position. Next is the position to continue after; nil at the end. Concurrent
 	// changes may or may not be counted.
-	AccountBytes(ctx context.Context, account int64, from ByteMark, rows int) (bytes int64, next *ByteMark, err error)
+	AccountBytes(ctx context.Context, account int64, from ByteCursor, rows int) (bytes int64, next *ByteCursor, err error)
 }

@@ -20,7 +20,7 @@ type Store interface {
 	Definitions
 	Logs
 	Completions
-	Marks
+	Versions
 	Queue
 	Nodes
 	Accounts

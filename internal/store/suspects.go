@@ -18,7 +18,7 @@ type Suspects interface {
 	// SuspectNote records that a node begins to prepare attempts of items, and
 	// whether it prepares nothing else meanwhile. The record is committed before it
 	// returns. The record of another node that is alive stays as it is.
-	SuspectNote(ctx context.Context, node int64, refs []QueueKey, alone bool) error
+	SuspectNote(ctx context.Context, node int64, refs []QueueKey, single bool) error
 	// SuspectClear deletes the records of items whose attempts are prepared, or
 	// which are gone.
 	SuspectClear(ctx context.Context, refs []QueueKey) error

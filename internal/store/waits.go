@@ -77,8 +77,8 @@ const (
 	MaxWaitLimit = 100
 )
 
-// WaitMark is a position among the jobs that others wait for.
-type WaitMark struct{ Account, WaitsFor, Job int64 }
+// WaitCursor is a position among the jobs that others wait for.
+type WaitCursor struct{ Account, WaitsFor, Job int64 }
 
 // WaitQueue keeps which jobs wait for which. The transaction that makes an awaited job
 // final also stores its end, for a WaitStep to find: so an end is noted once, whatever
@@ -97,7 +97,7 @@ type WaitQueue interface {
 	// WaitSweep stores the ends that are missing among up to limit awaited jobs behind a
 	// mark: those that a node of an older version has not stored. It returns the mark to
 	// continue behind; the zero mark after the last.
-	WaitSweep(ctx context.Context, after WaitMark, limit int) (next WaitMark, stored int, err error)
+	WaitSweep(ctx context.Context, after WaitCursor, limit int) (next WaitCursor, stored int, err error)
 	// WaitPage returns up to limit of an account's rows behind a job and one that it waits
 	// for, in order of both.
 	WaitPage(ctx context.Context, account, job, waitsFor int64, limit int) ([]*Wait, error)

@@ -96,8 +96,8 @@ const (
 	storesSerial   = "PUNCTUAL_STORETEST=sequential"
 )
 
-// alone are packages that need the machine for themselves.
-var alone = []string{"test/hostile"}
+// exclusive are packages that need the machine for themselves.
+var exclusive = []string{"test/hostile"}
 
 // notQuick are packages that `make test-quick` leaves out: those that need a server, and
 // one that measures.
@@ -148,7 +148,7 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 // cores busy and no more. Then come the other part of the store suite, and what needs the
 // machine for itself.
 func everything(packages, args []string) []stage {
-	rest := without(ordered(packages), alone)
+	rest := without(ordered(packages), exclusive)
 	args = slices.Concat(testFlags, args)
 	bare := slices.Concat(plain, sequential)
 	one, two := slices.Concat([]string{"-p", "1"}, args), slices.Concat(raceFlags, []string{"-p", "2"}, args)
@@ -163,7 +163,7 @@ func everything(packages, args []string) []stage {
 		},
 		{args: slices.Concat(args, []string{"-run", storeSuite}), packages: only(rest, stores), env: []string{storesSerial},
 			prefix: repeatPlain},
-		{args: args, packages: only(packages, alone), prefix: repeatPlain, program: true},
+		{args: args, packages: only(packages, exclusive), prefix: repeatPlain, program: true},
 	}
 }
 
@@ -174,8 +174,8 @@ func raced(packages, args []string) []stage {
 	flags, env := slices.Concat(raceFlags, testFlags, []string{"-p", "2"}, args), []string{raceVariable + "=1", "PUNCTUAL_E2E_FULL=1"}
 	prefix := strings.Join(env, " ") + " " + repeat
 	return []stage{
-		{args: flags, packages: without(ordered(packages), alone), env: env, prefix: prefix, program: true},
-		{args: flags, packages: only(packages, alone), env: env, prefix: prefix, program: true},
+		{args: flags, packages: without(ordered(packages), exclusive), env: env, prefix: prefix, program: true},
+		{args: flags, packages: only(packages, exclusive), env: env, prefix: prefix, program: true},
 	}
 }
 

@@ -90,7 +90,7 @@ func TestPlans_NameExistingPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range slices.Concat(crowds, longest, notQuick, plain, sequential, stores, alone) {
+	for _, name := range slices.Concat(crowds, longest, notQuick, plain, sequential, stores, exclusive) {
 		if !slices.Contains(packages, module+"/"+name) {
 			t.Errorf("there is no package %s", name)
 		}

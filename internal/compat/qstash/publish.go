@@ -328,23 +328,8 @@ func (c *call) storeBatch(items []batchItem) error {
 		results[i] = []published{{URL: m.to.url}}
 		creates, places = append(creates, service.BatchItem{Body: m.create(ip)}), append(places, i)
 	}
-	if len(creates) > 0 {
-		b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
-		if err != nil {
-			return err
-		}
-		stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
-		if err != nil {
-			return err
-		}
-		for k, result := range stored {
-			one := &results[places[k]][0]
-			if result.Err != nil {
-				*one = published{Error: said(result.Err)}
-				continue
-			}
-			one.MessageID, one.Deduplicated = lifecycle.MessageID(result.Job.ID), result.Conflict
-		}
+	if err := c.storeCreates(creates, func(k int) *published { return &results[places[k]][0] }); err != nil {
+		return err
 	}
 	c.storeGroups(groups, results, len(creates))
 	body := []byte{'['}
@@ -359,6 +344,30 @@ func (c *call) storeBatch(items []batchItem) error {
 		}
 	}
 	return c.writeRaw(append(body, ']'))
+}
+
+// storeCreates stores the messages of a batch that go to one URL each. result returns
+// where to write what became of one.
+func (c *call) storeCreates(creates []service.BatchItem, result func(k int) *published) error {
+	if len(creates) == 0 {
+		return nil
+	}
+	b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
+	if err != nil {
+		return err
+	}
+	stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
+	if err != nil {
+		return err
+	}
+	for k, one := range stored {
+		if one.Err != nil {
+			*result(k) = published{Error: said(one.Err)}
+			continue
+		}
+		result(k).MessageID, result(k).Deduplicated = lifecycle.MessageID(one.Job.ID), one.Conflict
+	}
+	return nil
 }
 
 // storeGroups stores the messages of a batch that are for groups. messages is how many

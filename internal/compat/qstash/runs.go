@@ -27,7 +27,7 @@ type runFilter struct {
 	created                                int64
 	since, until                           time.Time
 	count                                  int
-	after                                  service.RunMark
+	after                                  service.RunCursor
 }
 
 // ignored are parameters that change nothing here.
@@ -103,7 +103,7 @@ func (f *runFilter) one(name, value string) error {
 		}
 	case "cursor":
 		var ok bool
-		if f.after, ok = service.ReadRunMark(value); !ok {
+		if f.after, ok = service.ReadRunCursor(value); !ok {
 			return bad("invalid cursor")
 		}
 	default:

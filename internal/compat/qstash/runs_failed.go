@@ -51,7 +51,7 @@ func (c *call) listFailedRuns() error {
 		}
 		list.Messages = append(list.Messages, shownFailed{r.ID, r.URL, r.CreatedAt.UnixMilli(), r.LabelList(), report, dead})
 		if size += len(j.Args) + len(dead.Body); size > job.PageBytes {
-			list.Cursor = (&service.RunMark{CreatedAt: r.CreatedAt, ID: r.ID}).String()
+			list.Cursor = (&service.RunCursor{CreatedAt: r.CreatedAt, ID: r.ID}).String()
 			break
 		}
 	}

@@ -42,13 +42,13 @@ func (p Plot) ticks(zone *time.Location) []tick {
 		}
 	}
 	var ticks []tick
-	for t := start.Add(-sinceMark(start, step)); t.Before(end); t = nextMark(t, step) {
+	for t := start.Add(-sinceTick(start, step)); t.Before(end); t = nextTick(t, step) {
 		share := float64(t.Sub(start)) / float64(total)
-		if share < 0.03 || share > 0.9 || sinceMark(t, step) != 0 {
+		if share < 0.03 || share > 0.9 || sinceTick(t, step) != 0 {
 			continue
 		}
 		layout := "15:04"
-		if sinceMark(t, 24*time.Hour) == 0 {
+		if sinceTick(t, 24*time.Hour) == 0 {
 			layout = "2 Jan"
 		}
 		ticks = append(ticks, tick{at: Percentage(share), label: t.Format(layout)})
@@ -62,18 +62,18 @@ func wall(t time.Time) time.Time {
 	return t.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// sinceMark returns how long before t the clocks of its zone showed a multiple of a step
+// sinceTick returns how long before t the clocks of its zone showed a multiple of a step
 // since midnight.
-func sinceMark(t time.Time, step time.Duration) time.Duration {
+func sinceTick(t time.Time, step time.Duration) time.Duration {
 	w := wall(t)
 	return w.Sub(w.Truncate(step))
 }
 
-// nextMark returns the next time after t at which the clocks of its zone show a multiple
+// nextTick returns the next time after t at which the clocks of its zone show a multiple
 // of a step. Where clocks are changed, the distance is longer or shorter.
-func nextMark(t time.Time, step time.Duration) time.Time {
+func nextTick(t time.Time, step time.Duration) time.Time {
 	next := t.Add(step)
-	since := sinceMark(next, step)
+	since := sinceTick(next, step)
 	if since >= (step+1)/2 {
 		return next.Add(step - since)
 	}

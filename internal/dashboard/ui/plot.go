@@ -133,7 +133,7 @@ func (p Plot) path(s Series) string {
 	var b strings.Builder
 	drawing, sc := false, p.scale()
 	for i, v := range s.Values {
-		if math.IsNaN(v) || s.alone(i) {
+		if math.IsNaN(v) || s.isolated(i) {
 			drawing = false
 			continue
 		}
@@ -147,8 +147,8 @@ func (p Plot) path(s Series) string {
 	return b.String()
 }
 
-// alone reports whether a value is between two gaps.
-func (s Series) alone(i int) bool {
+// isolated reports whether a value is between two gaps.
+func (s Series) isolated(i int) bool {
 	missing := func(i int) bool { return i < 0 || i >= len(s.Values) || math.IsNaN(s.Values[i]) }
 	return !missing(i) && missing(i-1) && missing(i+1)
 }
@@ -159,7 +159,7 @@ func (p Plot) dots(s Series) string {
 	var b strings.Builder
 	sc := p.scale()
 	for i, v := range s.Values {
-		if s.alone(i) {
+		if s.isolated(i) {
 			b.WriteString("M" + s.x(i) + " " + coordinate(sc.y(v)) + "h.01")
 		}
 	}

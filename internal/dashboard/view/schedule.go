@@ -28,10 +28,10 @@ type Schedule struct {
 	// Part is the address of a live part without its name.
 	Part string
 	// StateText is the $state in the editor, "" if it is too large for it;
-	// StateMark identifies the $state that the editor shows.
-	StateText, StateMark string
-	StateProblem         string // why the new $state was refused
-	StateOpen            bool   // the editor is open
+	// StateVersion identifies the $state that the editor shows.
+	StateText, StateVersion string
+	StateProblem            string // why the new $state was refused
+	StateOpen               bool   // the editor is open
 }
 
 // part returns the address of a live part.

@@ -82,9 +82,6 @@ var methods = map[string]bool{
 	"JobInsertBatch":     true,
 	"JobInsertMany":      true,
 	"JobList":            true,
-	"JobMarks":           true,
-	"JobMarksEnded":      true,
-	"JobMarksOf":         true,
 	"JobMessages":        true,
 	"JobNumbers":         true,
 	"JobOrigins":         true,
@@ -93,6 +90,9 @@ var methods = map[string]bool{
 	"JobScan":            true,
 	"JobTally":           true,
 	"JobTrail":           true,
+	"JobVersions":        true,
+	"JobVersionsEnded":   true,
+	"JobVersionsOf":      true,
 	"JobsAhead":          true,
 	"JobsDue":            true,
 	"KeyFind":            true,
@@ -120,8 +120,8 @@ var methods = map[string]bool{
 	"LogGet":             true,
 	"LogGetMany":         true,
 	"LogList":            true,
-	"LogMarks":           true,
 	"LogPrune":           true,
+	"LogVersions":        true,
 	"LogWalk":            true,
 	"MailTokenFind":      true,
 	"MailTokenPut":       true,
@@ -134,9 +134,9 @@ var methods = map[string]bool{
 	"MemberRole":         true,
 	"MembershipList":     true,
 	"MonthsCopy":         true,
+	"MonthsCursor":       true,
+	"MonthsCursorPut":    true,
 	"MonthsEnded":        true,
-	"MonthsMark":         true,
-	"MonthsMarkAt":       true,
 	"MonthsOf":           true,
 	"MonthsPage":         true,
 	"MonthsPrune":        true,
@@ -243,8 +243,8 @@ var methods = map[string]bool{
 }
 
 // AccountBytes implements store.Store.
-func (s *Store) AccountBytes(ctx context.Context, a int64, b store.ByteMark, c int) (int64, *store.ByteMark, error) {
-	return getTwo(ctx, s, "AccountBytes", func() (int64, *store.ByteMark, error) {
+func (s *Store) AccountBytes(ctx context.Context, a int64, b store.ByteCursor, c int) (int64, *store.ByteCursor, error) {
+	return getTwo(ctx, s, "AccountBytes", func() (int64, *store.ByteCursor, error) {
 		return s.Store.AccountBytes(ctx, a, b, c)
 	})
 }
@@ -690,27 +690,6 @@ func (s *Store) JobList(ctx context.Context, a job.Owner, b job.Query) ([]*job.J
 	})
 }
 
-// JobMarks implements store.Store.
-func (s *Store) JobMarks(ctx context.Context, a job.Owner, b int) ([]store.JobMark, error) {
-	return get(ctx, s, "JobMarks", func() ([]store.JobMark, error) {
-		return s.Store.JobMarks(ctx, a, b)
-	})
-}
-
-// JobMarksEnded implements store.Store.
-func (s *Store) JobMarksEnded(ctx context.Context, a job.Owner, b time.Time, c int) ([]store.JobMark, error) {
-	return get(ctx, s, "JobMarksEnded", func() ([]store.JobMark, error) {
-		return s.Store.JobMarksEnded(ctx, a, b, c)
-	})
-}
-
-// JobMarksOf implements store.Store.
-func (s *Store) JobMarksOf(ctx context.Context, a job.Owner, b []job.Ref) ([]store.JobMark, error) {
-	return get(ctx, s, "JobMarksOf", func() ([]store.JobMark, error) {
-		return s.Store.JobMarksOf(ctx, a, b)
-	})
-}
-
 // JobMessages implements store.Store.
 func (s *Store) JobMessages(ctx context.Context, a job.Owner, b int64, c int) ([]*job.Delivery, error) {
 	return get(ctx, s, "JobMessages", func() ([]*job.Delivery, error) {
@@ -733,7 +712,7 @@ func (s *Store) JobOrigins(ctx context.Context, a job.Owner, b []int64) ([]job.F
 }
 
 // JobPrune implements store.Store.
-func (s *Store) JobPrune(ctx context.Context, a time.Time, b store.PruneMark, c int) (store.Pruned, error) {
+func (s *Store) JobPrune(ctx context.Context, a time.Time, b store.PruneCursor, c int) (store.Pruned, error) {
 	return get(ctx, s, "JobPrune", func() (store.Pruned, error) {
 		return s.Store.JobPrune(ctx, a, b, c)
 	})
@@ -764,6 +743,27 @@ func (s *Store) JobTally(ctx context.Context, a job.Owner, b job.Query, c int) (
 func (s *Store) JobTrail(ctx context.Context, a job.Owner, b int64, c int) (*job.Trail, error) {
 	return get(ctx, s, "JobTrail", func() (*job.Trail, error) {
 		return s.Store.JobTrail(ctx, a, b, c)
+	})
+}
+
+// JobVersions implements store.Store.
+func (s *Store) JobVersions(ctx context.Context, a job.Owner, b int) ([]store.JobVersion, error) {
+	return get(ctx, s, "JobVersions", func() ([]store.JobVersion, error) {
+		return s.Store.JobVersions(ctx, a, b)
+	})
+}
+
+// JobVersionsEnded implements store.Store.
+func (s *Store) JobVersionsEnded(ctx context.Context, a job.Owner, b time.Time, c int) ([]store.JobVersion, error) {
+	return get(ctx, s, "JobVersionsEnded", func() ([]store.JobVersion, error) {
+		return s.Store.JobVersionsEnded(ctx, a, b, c)
+	})
+}
+
+// JobVersionsOf implements store.Store.
+func (s *Store) JobVersionsOf(ctx context.Context, a job.Owner, b []job.Ref) ([]store.JobVersion, error) {
+	return get(ctx, s, "JobVersionsOf", func() ([]store.JobVersion, error) {
+		return s.Store.JobVersionsOf(ctx, a, b)
 	})
 }
 
@@ -929,8 +929,8 @@ func (s *Store) LimitsOf(ctx context.Context, a job.Owner, b []string) ([]string
 }
 
 // LimitsWaiting implements store.Store.
-func (s *Store) LimitsWaiting(ctx context.Context, a job.Owner, b int, c int) ([]store.LimitLine, error) {
-	return get(ctx, s, "LimitsWaiting", func() ([]store.LimitLine, error) {
+func (s *Store) LimitsWaiting(ctx context.Context, a job.Owner, b int, c int) ([]store.LimitedJobs, error) {
+	return get(ctx, s, "LimitsWaiting", func() ([]store.LimitedJobs, error) {
 		return s.Store.LimitsWaiting(ctx, a, b, c)
 	})
 }
@@ -956,17 +956,17 @@ func (s *Store) LogList(ctx context.Context, a job.Owner, b job.LogQuery) ([]*jo
 	})
 }
 
-// LogMarks implements store.Store.
-func (s *Store) LogMarks(ctx context.Context, a job.Owner, b int) ([]store.LogMark, error) {
-	return get(ctx, s, "LogMarks", func() ([]store.LogMark, error) {
-		return s.Store.LogMarks(ctx, a, b)
+// LogPrune implements store.Store.
+func (s *Store) LogPrune(ctx context.Context, a time.Time, b store.PruneCursor, c int) (store.Pruned, error) {
+	return get(ctx, s, "LogPrune", func() (store.Pruned, error) {
+		return s.Store.LogPrune(ctx, a, b, c)
 	})
 }
 
-// LogPrune implements store.Store.
-func (s *Store) LogPrune(ctx context.Context, a time.Time, b store.PruneMark, c int) (store.Pruned, error) {
-	return get(ctx, s, "LogPrune", func() (store.Pruned, error) {
-		return s.Store.LogPrune(ctx, a, b, c)
+// LogVersions implements store.Store.
+func (s *Store) LogVersions(ctx context.Context, a job.Owner, b int) ([]store.LogVersion, error) {
+	return get(ctx, s, "LogVersions", func() ([]store.LogVersion, error) {
+		return s.Store.LogVersions(ctx, a, b)
 	})
 }
 
@@ -1054,24 +1054,24 @@ func (s *Store) MonthsCopy(ctx context.Context, a []*store.ScheduleMonth) error 
 	})
 }
 
+// MonthsCursor implements store.Store.
+func (s *Store) MonthsCursor(ctx context.Context) (store.PruneCursor, error) {
+	return get(ctx, s, "MonthsCursor", func() (store.PruneCursor, error) {
+		return s.Store.MonthsCursor(ctx)
+	})
+}
+
+// MonthsCursorPut implements store.Store.
+func (s *Store) MonthsCursorPut(ctx context.Context, a store.PruneCursor) error {
+	return do(ctx, s, "MonthsCursorPut", func() error {
+		return s.Store.MonthsCursorPut(ctx, a)
+	})
+}
+
 // MonthsEnded implements store.Store.
-func (s *Store) MonthsEnded(ctx context.Context, a store.PruneMark, b time.Time, c int) (store.EndedSchedules, error) {
+func (s *Store) MonthsEnded(ctx context.Context, a store.PruneCursor, b time.Time, c int) (store.EndedSchedules, error) {
 	return get(ctx, s, "MonthsEnded", func() (store.EndedSchedules, error) {
 		return s.Store.MonthsEnded(ctx, a, b, c)
-	})
-}
-
-// MonthsMark implements store.Store.
-func (s *Store) MonthsMark(ctx context.Context) (store.PruneMark, error) {
-	return get(ctx, s, "MonthsMark", func() (store.PruneMark, error) {
-		return s.Store.MonthsMark(ctx)
-	})
-}
-
-// MonthsMarkAt implements store.Store.
-func (s *Store) MonthsMarkAt(ctx context.Context, a store.PruneMark) error {
-	return do(ctx, s, "MonthsMarkAt", func() error {
-		return s.Store.MonthsMarkAt(ctx, a)
 	})
 }
 
@@ -1776,8 +1776,8 @@ func (s *Store) WaitPage(ctx context.Context, a int64, b int64, c int64, d int) 
 }
 
 // WaitSweep implements store.Store.
-func (s *Store) WaitSweep(ctx context.Context, a store.WaitMark, b int) (store.WaitMark, int, error) {
-	return getTwo(ctx, s, "WaitSweep", func() (store.WaitMark, int, error) {
+func (s *Store) WaitSweep(ctx context.Context, a store.WaitCursor, b int) (store.WaitCursor, int, error) {
+	return getTwo(ctx, s, "WaitSweep", func() (store.WaitCursor, int, error) {
 		return s.Store.WaitSweep(ctx, a, b)
 	})
 }

@@ -230,8 +230,8 @@ func (r *resolving) decide(i int) error {
 }
 
 // itemsOf returns the queue items of jobs that were just stored, and their places
-// in the lines of limits, as they are after the decisions.
-func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []lineEntry) {
+// in the orders of limits, as they are after the decisions.
+func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []limitedEntry) {
 	for i := range stored {
 		j, lane := stored[i].Job, stored[i].Lane
 		if j.Key != nil {
@@ -239,7 +239,7 @@ func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []line
 				j, lane = s.Job, s.lane
 			}
 		}
-		lines = append(lines, linesOf(j)...) // sets its due time
+		lines = append(lines, limitedEntriesOf(j)...) // sets its due time
 		items = append(items, queued{itemOf(j, lane), 0})
 	}
 	return items, lines
@@ -258,14 +258,14 @@ func (r *resolving) queries(t *tx) []query {
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Job})...)
 			rest = append(rest, updateRest(s.Job, s.lane))
 			if !s.stored {
-				w.lines = append(w.lines, linesOf(s.Job)...) // sets its due time
+				w.lines = append(w.lines, limitedEntriesOf(s.Job)...) // sets its due time
 				w.ended = append(w.ended, *r.items[s.Job.Number])
 				w.items = append(w.items, queued{itemOf(s.Job, s.lane), s.Job.Attempt})
 			}
 		}
 		if s.moved {
 			w.jobs, w.followers, w.lines = append(w.jobs, s.Follower), append(w.followers, s.Follower),
-				append(w.lines, linesOf(s.Follower)...)
+				append(w.lines, limitedEntriesOf(s.Follower)...)
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}
@@ -333,7 +333,7 @@ func freeKeys(unended []*job.Job) []query {
 }
 
 // releaseFollowers stores the queue items of the jobs that wait for jobs which
-// have ended. held_due makes their places in the lines of limits go with them. These
+// have ended. held_due makes their places in the orders of limits go with them. These
 // count in the order of the limits from now on.
 func releaseFollowers(t *tx, ended []*job.Job) []query {
 	if len(ended) == 0 {

@@ -166,7 +166,7 @@ func (c *creation) store(t *tx) error {
 		return finish(append(insertJobs(t, jobs), c.save()...)...)
 	}
 	var stored []store.NewJob
-	newLines(jobs) // sets their due times
+	newLimitedEntries(jobs) // sets their due times
 	err = t.run(t.store.insertUnlessHeld(jobs, keyLookup, t.now, func(k int) {
 		c.stored[open[k]] = true
 		stored = append(stored, jobs[k])

@@ -251,7 +251,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
-	lines := newLines(jobs)
+	lines := newLimitedEntries(jobs)
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, lane, 0 FROM n WHERE follows IS NULL)
@@ -273,10 +273,10 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 }
 
 // insertParts stores what else there is of new jobs, which an earlier statement has
-// stored: their schedules, logs, uses of secrets and places in the lines of limits.
-func insertParts(t *tx, jobs []store.NewJob, lines []lineEntry) []query {
+// stored: their schedules, logs, uses of secrets and places in the orders of limits.
+func insertParts(t *tx, jobs []store.NewJob, lines []limitedEntry) []query {
 	queries := append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...)
-	return append(append(queries, insertFirstLogs(t, jobs)...), enterLines(t, lines)...)
+	return append(append(queries, insertFirstLogs(t, jobs)...), insertLimited(t, lines)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.

@@ -34,7 +34,7 @@ func (s *Store) LimitExpire(ctx context.Context, most int) (next time.Time, err 
 			ref.Due = t.now
 			t.refs = append(t.refs, ref)
 		}
-		return t.commit(append(moveHeld(moves), leaveLines(moves)...)...)
+		return t.commit(append(moveHeld(moves), deleteLimited(moves)...)...)
 	})
 	if err != nil {
 		return time.Time{}, err
@@ -54,7 +54,7 @@ func (s *Store) nextExpiry(ctx context.Context) (next time.Time, err error) {
 
 // expiredItems locks held items that must be looked at. An item that another
 // transaction has locked is left out.
-func (t *tx) expiredItems(most int) (moves []lineMove, err error) {
+func (t *tx) expiredItems(most int) (moves []limitedMove, err error) {
 	err = t.run(query{
 		sql: `SELECT r.due, r.kind, r.number, r.account, r.lane, r.revision, i.due
 			FROM (SELECT account, number, due FROM limit_items WHERE expires < $1 ORDER BY expires LIMIT $2) i
@@ -62,7 +62,7 @@ func (t *tx) expiredItems(most int) (moves []lineMove, err error) {
 			WHERE r.node = 0 ORDER BY r.due, r.number FOR UPDATE OF r SKIP LOCKED`,
 		args: []any{t.now.UnixMicro(), most, store.HeldDue(time.UnixMicro(0)).UnixMicro()},
 		row: func(rows pgx.Rows) error {
-			m := lineMove{to: t.now}
+			m := limitedMove{to: t.now}
 			err := rows.Scan(timeOf{&m.Due}, &m.Kind, &m.Number, &m.Account, &m.Lane, &m.Revision, timeOf{&m.own})
 			moves = append(moves, m)
 			return err

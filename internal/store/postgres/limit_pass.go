@@ -24,14 +24,14 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 				args: []any{p.Account, p.Key, t.now.Add(p.Defer).UnixMicro()},
 			})
 		}
-		l := &line{LimitPass: &p}
+		l := &limitOrder{LimitPass: &p}
 		if err := l.read(t); err != nil {
 			return err
 		}
 		if l.rows[p.Key] == nil {
 			return t.commit()
 		}
-		plan := store.PlanLine(&p, l.needs, l.states, t.now)
+		plan := store.PlanLimit(&p, l.needs, l.states, t.now)
 		if l.skipped && plan.Next.IsZero() {
 			plan.Next = t.now.Add(store.LimitLocked)
 			plan.WakeAt = plan.Next
@@ -42,15 +42,15 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 	return passed, err
 }
 
-// line is the line of a limit in a pass.
-type line struct {
+// limitOrder is the order of a limit in a pass.
+type limitOrder struct {
 	*store.LimitPass
 	items  []store.QueueKey
 	own    []time.Time
 	needs  []limit.Item
 	rows   map[string]*records.LimitRow
 	states map[string]*limit.State
-	// skipped is set if the line is ordered and begins behind these items with one that
+	// skipped is set if the order is ordered and begins behind these items with one that
 	// another transaction has locked.
 	skipped bool
 }
@@ -60,17 +60,17 @@ type line struct {
 const firstOf = `(SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND kept ORDER BY due, number LIMIT $3)
 	UNION ALL (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND NOT kept ORDER BY due, number LIMIT $3)`
 
-// lined is an item of a line.
-type lined struct {
+// limitedItem is an item of an order.
+type limitedItem struct {
 	store.QueueKey
 	need   limit.Item
 	locked bool
 }
 
-// read reads the first items of the line, and locks the limits that they need
+// read reads the first items of the order, and locks the limits that they need
 // and then the items. Other transactions lock items first, so an item that is
-// locked is left for the next pass, and in an ordered line those behind it.
-func (l *line) read(t *tx) error {
+// locked is left for the next pass, and in an ordered limit those behind it.
+func (l *limitOrder) read(t *tx) error {
 	keys := []string{l.Key}
 	err := t.run(query{
 		sql: `SELECT DISTINCT k.key FROM (` + firstOf + `) i
@@ -125,23 +125,23 @@ func (l *line) read(t *tx) error {
 }
 
 // started notes which attempts under an ordered limit have started.
-func (l *line) started() query {
+func (l *limitOrder) started() query {
 	return query{
 		sql:  `UPDATE limit_items SET state = 3 WHERE account = (SELECT $1::bigint) AND key = $2 AND number = ANY($3) AND state = 2`,
 		args: []any{l.Account, l.Key, column(l.Starts, func(s *store.LimitStart) int64 { return s.Job })},
 	}
 }
 
-// readItems runs queries, then reads the first items of the line; see store.InOrder.
+// readItems runs queries, then reads the first items of the order; see store.InOrder.
 // Their limits must be those with the keys that are locked.
-func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error) {
-	var kept, others []lined
+func (l *limitOrder) readItems(t *tx, queries []query, keys []string) ([]limitedItem, error) {
+	var kept, others []limitedItem
 	places := map[int64]int{}
 	err := t.run(append(queries, query{
 		sql:  `SELECT i.number, i.due, i.kept FROM (` + firstOf + `) i ORDER BY i.due, i.number`,
 		args: []any{l.Account, l.Key, l.Limit},
 		row: func(rows pgx.Rows) error {
-			item := lined{}
+			item := limitedItem{}
 			err := rows.Scan(&item.need.Number, timeOf{&item.need.Due}, &item.need.Kept)
 			if item.need.Kept {
 				kept = append(kept, item)
@@ -155,7 +155,7 @@ func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error)
 		return nil, err
 	}
 	items := store.InOrder(kept, others, l.rows[l.Key].Ordered,
-		func(i *lined) limit.Place { return limit.Place{Due: i.need.Due, Number: i.need.Number} }, l.Limit)
+		func(i *limitedItem) limit.Place { return limit.Place{Due: i.need.Due, Number: i.need.Number} }, l.Limit)
 	for i := range items {
 		places[items[i].need.Number] = i
 	}
@@ -180,7 +180,7 @@ func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error)
 			item.QueueKey, item.need.Keys, item.locked = ref, strings.Fields(needs), true
 			for _, key := range item.need.Keys {
 				if !slices.Contains(keys, key) {
-					return errRetry // it has joined the line since
+					return errRetry // it has joined the order since
 				}
 			}
 			return nil
@@ -190,11 +190,11 @@ func (l *line) readItems(t *tx, queries []query, keys []string) ([]lined, error)
 }
 
 // writes returns what a plan stores.
-func (l *line) writes(t *tx, plan *store.LinePlan) []query {
-	var granted, moved []lineMove
+func (l *limitOrder) writes(t *tx, plan *store.LimitPlan) []query {
+	var granted, moved []limitedMove
 	var to []string
 	for _, d := range plan.Decisions {
-		m := lineMove{QueueKey: l.items[d.Item], to: d.At, startBy: d.Until, own: l.own[d.Item]}
+		m := limitedMove{QueueKey: l.items[d.Item], to: d.At, startBy: d.Until, own: l.own[d.Item]}
 		if !d.Grant {
 			moved, to = append(moved, m), append(to, d.MoveTo)
 			continue
@@ -209,14 +209,14 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 		queries = append(queries, query{
 			sql: `UPDATE limit_items i SET state = 2, expires = NULL FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[]) AS u (number) OFFSET 0) u
 				WHERE i.account = u.account AND i.number = u.number`,
-			args: []any{l.Account, column(granted, func(m *lineMove) int64 { return m.Number })},
+			args: []any{l.Account, column(granted, func(m *limitedMove) int64 { return m.Number })},
 		})
 	}
 	if len(moved) > 0 {
 		queries = append(queries, query{
 			sql: `UPDATE limit_items i SET state = (i.key = u.key)::int FROM (SELECT $1::bigint AS account, u.* FROM unnest($2::bigint[], $3::text[]) AS u (number, key) OFFSET 0) u
 				WHERE i.account = u.account AND i.number = u.number`,
-			args: []any{l.Account, column(moved, func(m *lineMove) int64 { return m.Number }), to},
+			args: []any{l.Account, column(moved, func(m *limitedMove) int64 { return m.Number }), to},
 		})
 	}
 	for _, key := range plan.Moved {
@@ -234,9 +234,9 @@ func (l *line) writes(t *tx, plan *store.LinePlan) []query {
 	return append(queries, l.end(t, plan.WakeAt)...)
 }
 
-// end stores when the line is planned next. A limit that is deleted goes with
+// end stores when the order is planned next. A limit that is deleted goes with
 // the last item.
-func (l *line) end(t *tx, wakeAt time.Time) []query {
+func (l *limitOrder) end(t *tx, wakeAt time.Time) []query {
 	if l.rows[l.Key].Deleted && wakeAt.IsZero() {
 		return []query{{
 			sql:  `UPDATE limits SET wake_at = $3 WHERE account = (SELECT $1::bigint) AND key = $2`,

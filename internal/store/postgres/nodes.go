@@ -40,7 +40,7 @@ func (s *Store) NodeStart(ctx context.Context) (node int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leases[node] = sent
-	s.alone = false
+	s.onlyNode = false
 	if !s.listens {
 		s.listens = true
 		s.done.Go(func() { s.listen(s.background) })
@@ -89,7 +89,7 @@ func (s *Store) NodeHeartbeat(ctx context.Context, node int64) (store.Heartbeat,
 		return beat, nil
 	}
 	s.leases[node] = sent
-	s.alone = len(beat.Nodes) == 1
+	s.onlyNode = len(beat.Nodes) == 1
 	beat.NotificationsDown = !s.hearing
 	return beat, nil
 }

@@ -162,5 +162,5 @@ func parseNotice(payload string) (n notice, ok bool) {
 func (s *Store) isAlone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.alone
+	return s.onlyNode
 }

@@ -43,7 +43,7 @@ type Store struct {
 
 	mu       sync.Mutex
 	leases   map[int64]time.Duration // this process's nodes: when their last heartbeat was sent
-	alone    bool                    // there is no other node
+	onlyNode bool                    // there is no other node
 	hearing  bool                    // notices of others arrive
 	listens  bool                    // the loops that a node needs are running
 	mailbox  chan struct{}           // there may be cancels to read

@@ -30,7 +30,7 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*
 			return err
 		}
 		o := a.operation
-		queries := append(a.writes.queries(t), a.rooms...)
+		queries := append(a.writes.queries(t), a.allowances...)
 		queries = append(queries, query{sql: `DELETE FROM operation_jobs WHERE operation = $1 AND last <= $2`,
 			args: []any{o.ID, o.Position}})
 		return t.commit(append(queries, ofRecords(records.SaveOperation(o, t.now, &saved))...)...)
@@ -40,14 +40,14 @@ func (s *Store) OperationApply(ctx context.Context, step store.OperationStep) (*
 
 // application changes the jobs of one step of an operation.
 type application struct {
-	step      store.OperationStep
-	owner     job.Owner
-	operation *job.Operation // as locked
-	changes   map[int64]*change
-	schedules map[scheduleKey]*job.Schedule
-	writes    writes
-	rerun     map[int64]bool // jobs that have a rerun
-	rooms     []query        // store the remaining room of the account
+	step       store.OperationStep
+	owner      job.Owner
+	operation  *job.Operation // as locked
+	changes    map[int64]*change
+	schedules  map[scheduleKey]*job.Schedule
+	writes     writes
+	rerun      map[int64]bool // jobs that have a rerun
+	allowances []query        // store the remaining allowance of the account
 }
 
 // locks returns the queries that lock the schedules of the jobs, their queue items
@@ -162,7 +162,7 @@ func (a *application) decide(t *tx) error {
 		if _, err = created.admit(t, created.present()); err != nil {
 			return err
 		}
-		a.rooms = created.save()
+		a.allowances = created.save()
 	}
 	for _, d := range decisions {
 		a.operation.Position = d.number

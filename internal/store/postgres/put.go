@@ -202,15 +202,15 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	if len(created) == 0 {
 		return store.QuotaNone, t.commit(w.queries(t)...)
 	}
-	room := newCreation(created)
-	room.holders, room.over = map[heldKey]*job.Job{}, map[int]store.Quota{}
-	if _, err := room.admit(t, room.open); err != nil {
+	checked := newCreation(created)
+	checked.holders, checked.over = map[heldKey]*job.Job{}, map[int]store.Quota{}
+	if _, err := checked.admit(t, checked.open); err != nil {
 		return store.QuotaNone, err
 	}
-	for _, over := range room.over {
+	for _, over := range checked.over {
 		return over, nil // nothing was stored; the transaction is rolled back
 	}
-	lines := newLines(created) // sets their due times
+	lines := newLimitedEntries(created) // sets their due times
 	stored := 0
 	pending := func(*store.NewJob) int16 { return pendingOnly } // a final one-off job does not keep its key from schedules
 	if err := t.run(t.store.insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
@@ -221,5 +221,5 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	}
 	items := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
 	queries := append(append(w.queries(t), insertItems(t, items)...), insertParts(t, created, lines)...)
-	return store.QuotaNone, t.commit(append(queries, room.save()...)...)
+	return store.QuotaNone, t.commit(append(queries, checked.save()...)...)
 }

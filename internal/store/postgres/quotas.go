@@ -25,9 +25,9 @@ func (s *Store) AccountUse(ctx context.Context, account, limit int64) (use store
 	return use, err
 }
 
-// room is a lower bound of what an account may still create, as stored in
+// allowance is a lower bound of what an account may still create, as stored in
 // account_room.
-type room struct {
+type allowance struct {
 	caps               store.Caps // the limits it was counted for
 	pending, schedules int64
 	full               bool // nothing may be stored
@@ -41,15 +41,15 @@ type demand struct {
 
 // admission decides which new jobs of accounts with limits are stored.
 type admission struct {
-	demands map[int64]*demand
-	rooms   map[int64]*room
-	tight   map[int64]bool // the stored room may not suffice for the demand
+	demands    map[int64]*demand
+	allowances map[int64]*allowance
+	tight      map[int64]bool // the stored allowance may not suffice for the demand
 }
 
 // admit locks the accounts with limits among jobs and returns the jobs to store. It
 // sets the results of the others: a conflict, or over a limit.
 func (c *creation) admit(t *tx, jobs []int) (open []int, err error) {
-	a := &admission{demands: map[int64]*demand{}, rooms: map[int64]*room{}, tight: map[int64]bool{}}
+	a := &admission{demands: map[int64]*demand{}, allowances: map[int64]*allowance{}, tight: map[int64]bool{}}
 	c.admission = a
 	for _, i := range jobs {
 		a.demand(&c.jobs[i])
@@ -94,7 +94,7 @@ func (a *admission) demand(n *store.NewJob) {
 	}
 }
 
-// lock locks the rooms of the accounts in order, to avoid deadlocks.
+// lock locks the allowances of the accounts in order, to avoid deadlocks.
 func (a *admission) lock(t *tx) error {
 	accounts := slices.Sorted(maps.Keys(a.demands))
 	read := query{
@@ -102,13 +102,13 @@ func (a *admission) lock(t *tx) error {
 		args: []any{accounts},
 		row: func(rows pgx.Rows) error {
 			var account int64
-			r := &room{}
+			r := &allowance{}
 			err := rows.Scan(&account, &r.caps.Pending, &r.pending, &r.caps.Schedules, &r.schedules)
-			a.rooms[account] = r
+			a.allowances[account] = r
 			return err
 		},
 	}
-	if err := t.run(read); err != nil || len(a.rooms) == len(accounts) {
+	if err := t.run(read); err != nil || len(a.allowances) == len(accounts) {
 		return err
 	}
 	return t.run(query{
@@ -117,12 +117,12 @@ func (a *admission) lock(t *tx) error {
 	}, read)
 }
 
-// count recounts the accounts whose stored room may not suffice, and reads the
+// count recounts the accounts whose stored allowance may not suffice, and reads the
 // holders of the keys that they use.
 func (a *admission) count(t *tx, c *creation, jobs []int) error {
 	var queries []query
 	for _, account := range slices.Sorted(maps.Keys(a.demands)) {
-		d, r := a.demands[account], a.rooms[account]
+		d, r := a.demands[account], a.allowances[account]
 		if r.full = d.caps.Full; r.full {
 			a.tight[account] = true
 			continue
@@ -160,10 +160,10 @@ func (a *admission) count(t *tx, c *creation, jobs []int) error {
 	return t.run(queries...)
 }
 
-// take subtracts a new job from the room, or returns the limit that it would
+// take subtracts a new job from the allowance, or returns the limit that it would
 // exceed.
 func (a *admission) take(n *store.NewJob) store.Quota {
-	r := a.rooms[n.Job.Owner.Number]
+	r := a.allowances[n.Job.Owner.Number]
 	switch {
 	case r == nil:
 	case r.full:
@@ -182,22 +182,22 @@ func (a *admission) take(n *store.NewJob) store.Quota {
 	return store.QuotaNone
 }
 
-// save returns the queries that store the remaining room.
+// save returns the queries that store the remaining allowance.
 func (a *admission) save() []query {
-	if len(a.rooms) == 0 {
+	if len(a.allowances) == 0 {
 		return nil
 	}
-	accounts := slices.Sorted(maps.Keys(a.rooms))
-	get := func(value func(*room) int64) []int64 {
-		return column(accounts, func(account *int64) int64 { return value(a.rooms[*account]) })
+	accounts := slices.Sorted(maps.Keys(a.allowances))
+	get := func(value func(*allowance) int64) []int64 {
+		return column(accounts, func(account *int64) int64 { return value(a.allowances[*account]) })
 	}
 	return []query{{
 		sql: `UPDATE account_room r SET max_pending = u.max_pending, pending = u.pending, max_schedules = u.max_schedules, schedules = u.schedules
 			FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS u (account, max_pending, pending, max_schedules, schedules)
 			WHERE r.account = u.account`,
 		args: []any{
-			accounts, get(func(r *room) int64 { return r.caps.Pending }), get(func(r *room) int64 { return r.pending }),
-			get(func(r *room) int64 { return r.caps.Schedules }), get(func(r *room) int64 { return r.schedules }),
+			accounts, get(func(r *allowance) int64 { return r.caps.Pending }), get(func(r *allowance) int64 { return r.pending }),
+			get(func(r *allowance) int64 { return r.caps.Schedules }), get(func(r *allowance) int64 { return r.schedules }),
 		},
 	}}
 }

@@ -18,7 +18,7 @@ const ended = `coalesce(j.completed_at, j.cancelled_at, j.discarded_at)`
 // schedule, which is returned for duplicates of its key. It skips rows that others have
 // locked, and deletes rows by their place in the table, without a further lookup. A final
 // job stays final, so nothing else has to be true of them.
-func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 	args := []any{before.UnixMicro(), after.At.UnixMicro(), after.Number, limit, true}
 	var last int64
 	batch, err := s.pruneBehind(ctx, after, limit, `WITH seen AS MATERIALIZED (
@@ -32,7 +32,7 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 		completions AS (DELETE FROM completions c USING gone g WHERE c.account = g.account AND c.job = g.number),
 		history AS (DELETE FROM revisions r USING gone WHERE gone.revision > 1 AND r.account = gone.account AND r.record = gone.id)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM seen), at, number FROM seen ORDER BY at DESC, number DESC LIMIT 1`, args,
-		func(mark *store.PruneMark) []any { return []any{&last, &mark.Number} })
+		func(mark *store.PruneCursor) []any { return []any{&last, &mark.Number} })
 	if batch.Examined > 0 {
 		batch.Next.At = time.UnixMicro(last)
 	}
@@ -47,7 +47,7 @@ const lastID = `'ffffffff-ffff-ffff-ffff-ffffffffffff'`
 // ended in, then those of further accounts. Of an account that has none it reads the first
 // log. Rows are deleted by their places without a lock before: logs don't change, and nodes
 // that delete the same rows do so in the same order.
-func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 	first := func(account string) string {
 		return `SELECT k.account, k.id FROM logs k WHERE k.account > ` + account + ` ORDER BY k.account, k.id LIMIT 1`
 	}
@@ -69,14 +69,14 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 			)) RETURNING 1)
 		SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM seen), account, coalesce(id, `+lastID+`) FROM seen
 			ORDER BY account DESC, id DESC NULLS FIRST LIMIT 1`, args,
-		func(mark *store.PruneMark) []any { return []any{&mark.Account, idOf{&mark.ID}} })
+		func(mark *store.PruneCursor) []any { return []any{&mark.Account, idOf{&mark.ID}} })
 }
 
 // pruneBehind runs a batch. Its statement returns a row with how many records it
 // deleted and examined, and the columns of the next mark; none if it examined none. The
 // last argument is whether it deletes.
-func (s *Store) pruneBehind(ctx context.Context, after store.PruneMark, limit int, sql string, args []any,
-	mark func(*store.PruneMark) []any) (batch store.Pruned, err error) {
+func (s *Store) pruneBehind(ctx context.Context, after store.PruneCursor, limit int, sql string, args []any,
+	mark func(*store.PruneCursor) []any) (batch store.Pruned, err error) {
 	run := func() error {
 		return s.write(ctx, func(t *tx) error {
 			batch = store.Pruned{Next: after}

@@ -32,10 +32,10 @@ func TestPrune_GoesOnBehindARecordThatCannotBeRemoved(t *testing.T) {
 	exec(`CREATE FUNCTION stuck() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$`)
 	exec(`CREATE TRIGGER stuck BEFORE DELETE ON jobs FOR EACH ROW WHEN (OLD.number = 1) EXECUTE FUNCTION stuck()`)
 	exec(`CREATE TRIGGER stuck BEFORE DELETE ON logs FOR EACH ROW WHEN (OLD.account = 1) EXECUTE FUNCTION stuck()`)
-	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune,
+	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneCursor, int) (store.Pruned, error){"jobs": s.JobPrune,
 		"logs": s.LogPrune} {
 		before := s.Now().Add(-time.Hour)
-		after := store.PruneMark{}
+		after := store.PruneCursor{}
 		if batch, err := prune(t.Context(), before, after, 10); err == nil || batch.Next != after {
 			t.Errorf("%s: %+v, %v", kind, batch, err)
 		}

@@ -58,7 +58,7 @@ const (
 )
 
 // SuspectNote implements store.Suspects.
-func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error {
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, single bool) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueK
 					crashes = CASE WHEN x.node IN (0, excluded.node) THEN x.crashes ELSE ` + crashCounted + ` END
 				WHERE x.node IN (0, excluded.node)
 					OR NOT EXISTS (SELECT FROM nodes n WHERE n.number = x.node AND n.beat_at >= ` + serverNow + ` - $8::bigint)`,
-			args: append(refColumns(refs), column(refs, func(r *store.QueueKey) int64 { return int64(r.Lane) }), node, alone,
+			args: append(refColumns(refs), column(refs, func(r *store.QueueKey) int64 { return int64(r.Lane) }), node, single,
 				silent.Microseconds()),
 		})
 	})

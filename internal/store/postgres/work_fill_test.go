@@ -25,7 +25,7 @@ const (
 	pendingRuns = 3 // of schedule i, with its key "s-i"
 	keyedJobs   = 4 // with the key "p-i", which a job of followers follows
 	followers   = 5
-	limitedJobs = 6 // waiting in the lines of the limits "l-0" to "l-3"
+	limitedJobs = 6 // waiting in the orders of the limits "l-0" to "l-3"
 	claimedJobs = 7 // awaiting their completion
 	plainJobs   = 8 // due in a second
 	kindsOfJobs = 9

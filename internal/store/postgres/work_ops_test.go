@@ -286,7 +286,7 @@ func (d *dealt) await() error {
 	if _, err := d.WaitPage(ctx, d.owner.Number, 0, 0, pageBound); err != nil {
 		return err
 	}
-	if _, _, err := d.WaitSweep(ctx, store.WaitMark{}, pageBound); err != nil {
+	if _, _, err := d.WaitSweep(ctx, store.WaitCursor{}, pageBound); err != nil {
 		return err
 	}
 	for {
@@ -502,11 +502,11 @@ var firing = []operationOf{
 // removing are the calls of the retention.
 var removing = []operationOf{
 	{"prune jobs", pruneBound, func(d *dealt) error {
-		_, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneMark{}, pruneBound)
+		_, err := d.JobPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneCursor{}, pruneBound)
 		return err
 	}},
 	{"prune logs", pruneBound, func(d *dealt) error {
-		_, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneMark{}, pruneBound)
+		_, err := d.LogPrune(d.t.Context(), d.now.Add(time.Hour), store.PruneCursor{}, pruneBound)
 		return err
 	}},
 	{"prune operations", pruneBound, func(d *dealt) error { _, err := d.OperationPrune(d.t.Context(), d.now, pruneBound); return err }},

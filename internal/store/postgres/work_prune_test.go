@@ -19,7 +19,7 @@ func (o *observed) blocks() (n int) {
 
 // round prunes in batches until a round is over, and returns how many records it
 // removed, in how many batches, and how many blocks one of these read at most.
-func (o *observed) round(t *testing.T, prune func(after store.PruneMark) (store.Pruned, error)) (removed, batches, most int) {
+func (o *observed) round(t *testing.T, prune func(after store.PruneCursor) (store.Pruned, error)) (removed, batches, most int) {
 	t.Helper()
 	o.take()
 	for batch := (store.Pruned{More: true}); batch.More; batches++ {
@@ -69,14 +69,14 @@ func TestPrune_ReadsBoundedBlocks(t *testing.T) {
 		t.Errorf("%d schedules with ended runs were found in %d steps of up to %d blocks, want %d, and %d blocks at most", seen, steps, blocks,
 			kept, bound)
 	}
-	removed, batches, most := o.round(t, func(after store.PruneMark) (store.Pruned, error) {
+	removed, batches, most := o.round(t, func(after store.PruneCursor) (store.Pruned, error) {
 		return o.JobPrune(t.Context(), before, after, pruneBound)
 	})
 	if removed != gone || batches != (kept+gone)/pruneBound+1 || most > bound {
 		t.Errorf("%d jobs were removed in %d batches of up to %d blocks, want %d, and %d blocks at most", removed, batches, most, gone,
 			bound)
 	}
-	removed, batches, most = o.round(t, func(after store.PruneMark) (store.Pruned, error) {
+	removed, batches, most = o.round(t, func(after store.PruneCursor) (store.Pruned, error) {
 		return o.LogPrune(t.Context(), before, after, pruneBound)
 	})
 	if removed != gone || batches != accounts/pruneBound+1 || most > bound {

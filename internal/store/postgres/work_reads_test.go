@@ -20,14 +20,14 @@ var looking = []operationOf{
 		return err
 	}},
 	{"marks of jobs", callBound, func(d *dealt) error {
-		_, err := d.JobMarksOf(d.t.Context(), d.owner,
+		_, err := d.JobVersionsOf(d.t.Context(), d.owner,
 			column(d.numbers(plainJobs, 0, callBound), func(n *int64) job.Ref { return job.Ref{Number: *n} }))
 		return err
 	}},
-	{"latest marks", pageBound, func(d *dealt) error { _, err := d.JobMarks(d.t.Context(), d.owner, pageBound); return err }},
-	{"marks of logs", pageBound, func(d *dealt) error { _, err := d.LogMarks(d.t.Context(), d.owner, pageBound); return err }},
+	{"latest marks", pageBound, func(d *dealt) error { _, err := d.JobVersions(d.t.Context(), d.owner, pageBound); return err }},
+	{"marks of logs", pageBound, func(d *dealt) error { _, err := d.LogVersions(d.t.Context(), d.owner, pageBound); return err }},
 	{"marks of ended jobs", store.EndedLook, func(d *dealt) error {
-		_, err := d.JobMarksEnded(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
+		_, err := d.JobVersionsEnded(d.t.Context(), d.owner, d.now.Add(-time.Hour), pageBound)
 		return err
 	}},
 	{"jobs", pageBound, jobsBy(job.Query{})},
@@ -124,11 +124,11 @@ var looking = []operationOf{
 		return err
 	}},
 	{"many logs", pageBound, func(d *dealt) error {
-		marks, err := d.LogMarks(d.t.Context(), d.owner, pageBound)
+		marks, err := d.LogVersions(d.t.Context(), d.owner, pageBound)
 		if err != nil {
 			return err
 		}
-		_, err = d.LogGetMany(d.t.Context(), d.owner, column(marks, func(m *store.LogMark) uuid.UUID { return m.ID }))
+		_, err = d.LogGetMany(d.t.Context(), d.owner, column(marks, func(m *store.LogVersion) uuid.UUID { return m.ID }))
 		return err
 	}},
 	{"schedules due", 2 * pageBound, func(d *dealt) error {
@@ -200,12 +200,12 @@ var looking = []operationOf{
 		return err
 	}},
 	{"schedules with ended runs", pageBound, func(d *dealt) error {
-		mark := store.PruneMark{At: d.now.Add(-time.Second), Number: d.number(finalJobs, 700)}
+		mark := store.PruneCursor{At: d.now.Add(-time.Second), Number: d.number(finalJobs, 700)}
 		_, err := d.MonthsEnded(d.t.Context(), mark, d.now.Add(time.Hour), pageBound)
 		return err
 	}},
 	{"no ended runs", 1, func(d *dealt) error {
-		mark, err := d.MonthsMark(d.t.Context())
+		mark, err := d.MonthsCursor(d.t.Context())
 		if err == nil {
 			mark.At = d.now.Add(time.Hour)
 			_, err = d.MonthsEnded(d.t.Context(), mark, d.now.Add(2*time.Hour), pageBound)
@@ -217,7 +217,7 @@ var looking = []operationOf{
 		return err
 	}},
 	{"count runs", 1, func(d *dealt) error { return d.countMonths() }},
-	{"mark of months", 1, func(d *dealt) error { return d.MonthsMarkAt(d.t.Context(), store.PruneMark{At: d.now, Number: 1}) }},
+	{"mark of months", 1, func(d *dealt) error { return d.MonthsCursorPut(d.t.Context(), store.PruneCursor{At: d.now, Number: 1}) }},
 	{"copy months", pageBound, func(d *dealt) error {
 		page, err := d.MonthsPage(d.t.Context(), d.owner.Number, uuid.Max, 0, pageBound)
 		if err == nil && len(page) > 0 {
@@ -244,9 +244,9 @@ var looking = []operationOf{
 		return err
 	}},
 	{"statistics", pageBound, func(d *dealt) error { _, err := d.StatsRead(d.t.Context(), d.owner.Number, 100, 150); return err }},
-	{"bytes of jobs", callBound, bytesFrom(store.ByteMark{})},
-	{"bytes of schedules", callBound, bytesFrom(store.ByteMark{Part: 1})},
-	{"bytes of logs", callBound, bytesFrom(store.ByteMark{Part: 2})},
+	{"bytes of jobs", callBound, bytesFrom(store.ByteCursor{})},
+	{"bytes of schedules", callBound, bytesFrom(store.ByteCursor{Part: 1})},
+	{"bytes of logs", callBound, bytesFrom(store.ByteCursor{Part: 2})},
 	{"copy jobs", callBound, func(d *dealt) error {
 		_, err := d.JobPage(d.t.Context(), d.owner, 0, callBound, job.PageBytes)
 		return err
@@ -290,7 +290,7 @@ func logsBy(q job.LogQuery) func(*dealt) error {
 	}
 }
 
-func bytesFrom(mark store.ByteMark) func(*dealt) error {
+func bytesFrom(mark store.ByteCursor) func(*dealt) error {
 	return func(d *dealt) error {
 		_, _, err := d.AccountBytes(d.t.Context(), d.owner.Number, mark, callBound)
 		return err

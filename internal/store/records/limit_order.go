@@ -14,8 +14,8 @@ type LimitOrder struct {
 
 // The parts of the query for the order of a limit.
 const (
-	firstElsewhere = iota // the first item that waits in the line of another key
-	firstInLine           // the first one that waits in the line of the key
+	firstElsewhere = iota // the first item that waits in the order of another key
+	firstHere             // the first one that waits in the order of the key
 	firstKept             // the first one that keeps its place
 	countKept
 	countUnstarted
@@ -47,7 +47,7 @@ func (o *LimitOrder) Read(account int64, l *limit.Record) Query {
 
 // Set sets what the state of an ordered limit says of its order.
 func (o *LimitOrder) Set(s *limit.State) {
-	elsewhere, inLine := o.first[firstElsewhere], o.first[firstInLine]
+	elsewhere, inLine := o.first[firstElsewhere], o.first[firstHere]
 	if _, follows := store.OwnDue(elsewhere.Due); follows { // it waits in no line
 		elsewhere = limit.Place{}
 	}

@@ -59,7 +59,7 @@ func defined(found *[]*LimitRow, account int64, key, lock string) Query {
 	return Limits.Select(found, nil, `WHERE account = $1 AND key = $2 AND NOT deleted`+lock, account, key)
 }
 
-// wake has the line of a limit planned.
+// wake has the order of a limit planned.
 func wake(account int64, key string, at time.Time) store.Notice {
 	return store.Notice{Limits: []store.LimitWake{{LimitKey: store.LimitKey{Account: account, Key: key}, At: at}}}
 }
@@ -250,7 +250,7 @@ func (r *Records) LimitWaiting(ctx context.Context) (n int, err error) {
 }
 
 // LimitsWaiting implements store.Limits.
-func (r *Records) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) (found []store.LimitLine, err error) {
+func (r *Records) LimitsWaiting(ctx context.Context, owner job.Owner, limit, most int) (found []store.LimitedJobs, err error) {
 	err = r.engine.Read(ctx, Pages, Query{
 		SQL: `SELECT f.key, f.paused, f.due, (SELECT count(*) FROM (SELECT 1 FROM limit_items i
 				WHERE i.account = $1 AND i.key = f.key AND i.state = 1 AND i.due <= $2 LIMIT $4) n)
@@ -260,7 +260,7 @@ func (r *Records) LimitsWaiting(ctx context.Context, owner job.Owner, limit, mos
 			ORDER BY f.due, f.key`,
 		Args: []any{owner.Number, r.engine.Now(), limit, most}, Start: func() { found = nil },
 		Row: func(row Row) error {
-			var l store.LimitLine
+			var l store.LimitedJobs
 			err := row.Scan(&l.Key, &l.Paused, &l.Since, &l.Waiting)
 			found = append(found, l)
 			return err

@@ -27,10 +27,10 @@ var months = Table[store.ScheduleMonth]{
 const endedAt = `coalesce(completed_at, cancelled_at, discarded_at)`
 
 // MonthsEnded implements store.Months. It reads the jobs that became final at the time of
-// the mark, then those that did later, because SQLite finds rows behind a time and a number
+// the cursor, then those that did later, because SQLite finds rows behind a time and a number
 // only so by an index of an expression.
 func (r *Records) MonthsEnded(
-	ctx context.Context, after store.PruneMark, before time.Time, limit int,
+	ctx context.Context, after store.PruneCursor, before time.Time, limit int,
 ) (ended store.EndedSchedules, err error) {
 	var seen map[store.ScheduleKey]bool
 	read := 0
@@ -196,7 +196,7 @@ func logsOfRun(account int64, run *store.EndedRun) Query {
 	}
 }
 
-// MonthsWrite implements store.Months. Whoever writes locks the mark, so that of several
+// MonthsWrite implements store.Months. Whoever writes locks the cursor, so that of several
 // nodes one counts a run.
 func (r *Records) MonthsWrite(ctx context.Context, changes []store.MonthsChange) error {
 	size := 0
@@ -238,19 +238,19 @@ func (r *Records) MonthsWrite(ctx context.Context, changes []store.MonthsChange)
 	})
 }
 
-// MonthsMark implements store.Months.
-func (r *Records) MonthsMark(ctx context.Context) (mark store.PruneMark, err error) {
+// MonthsCursor implements store.Months.
+func (r *Records) MonthsCursor(ctx context.Context) (cursor store.PruneCursor, err error) {
 	err = r.engine.Read(ctx, Background, Query{
-		SQL: `SELECT at, number FROM schedule_months_mark WHERE id = 1`, Row: into(&mark.At, &mark.Number),
+		SQL: `SELECT at, number FROM schedule_months_mark WHERE id = 1`, Row: into(&cursor.At, &cursor.Number),
 	})
-	return mark, err
+	return cursor, err
 }
 
-// MonthsMarkAt implements store.Months.
-func (r *Records) MonthsMarkAt(ctx context.Context, mark store.PruneMark) error {
+// MonthsCursorPut implements store.Months.
+func (r *Records) MonthsCursorPut(ctx context.Context, cursor store.PruneCursor) error {
 	return r.write(ctx, Query{
 		SQL:  `UPDATE schedule_months_mark SET at = $1, number = $2 WHERE id = 1 AND (at < $1 OR at = $1 AND number < $2)`,
-		Args: []any{Instant(mark.At), mark.Number},
+		Args: []any{Instant(cursor.At), cursor.Number},
 	})
 }
 

@@ -70,14 +70,14 @@ func (r *Records) AccountRegister(ctx context.Context, g *identity.Registration)
 
 // AccountsAdopt implements store.People.
 func (r *Records) AccountsAdopt(ctx context.Context, except string) error {
-	const alone = `FROM accounts a WHERE a.deleted_at IS NULL AND a.email <> $1
+	const withoutPerson = `FROM accounts a WHERE a.deleted_at IS NULL AND a.email <> $1
 		AND NOT EXISTS (SELECT 1 FROM members m WHERE m.account = a.number) ON CONFLICT DO NOTHING`
 	return r.write(ctx, Query{
-		SQL:  `INSERT INTO people (id, email, created_at, password) SELECT a.id, a.email, a.created_at, a.password ` + alone,
+		SQL:  `INSERT INTO people (id, email, created_at, password) SELECT a.id, a.email, a.created_at, a.password ` + withoutPerson,
 		Args: []any{except},
 	}, Query{
 		SQL: `INSERT INTO members (id, account, person, email, role, created_at)
-			SELECT a.id, a.number, (SELECT p.id FROM people p WHERE p.email = a.email), a.email, 'owner', a.created_at ` + alone,
+			SELECT a.id, a.number, (SELECT p.id FROM people p WHERE p.email = a.email), a.email, 'owner', a.created_at ` + withoutPerson,
 		Args: []any{except},
 	})
 }

@@ -29,8 +29,8 @@ var sizedParts = [store.ByteParts][2]string{
 }
 
 // AccountBytes implements store.Quotas.
-func (r *Records) AccountBytes(ctx context.Context, account int64, from store.ByteMark,
-	rows int) (bytes int64, next *store.ByteMark, err error) {
+func (r *Records) AccountBytes(ctx context.Context, account int64, from store.ByteCursor,
+	rows int) (bytes int64, next *store.ByteCursor, err error) {
 	read, mark := 0, from
 	q := Query{Start: func() { bytes, read, mark = 0, 0, from }}
 	count := func(row Row, position ...any) error {
@@ -64,7 +64,7 @@ func (r *Records) AccountBytes(ctx context.Context, account int64, from store.By
 	if read == rows {
 		return bytes, &mark, nil
 	}
-	if mark = (store.ByteMark{Part: from.Part + 1}); mark.Part < store.ByteParts {
+	if mark = (store.ByteCursor{Part: from.Part + 1}); mark.Part < store.ByteParts {
 		next = &mark
 	}
 	return bytes, next, nil

@@ -159,19 +159,19 @@ func (r *Records) WaitPage(ctx context.Context, account, job, waitsFor int64, li
 }
 
 // WaitSweep implements store.WaitQueue.
-func (r *Records) WaitSweep(ctx context.Context, after store.WaitMark, limit int) (next store.WaitMark, stored int, err error) {
+func (r *Records) WaitSweep(ctx context.Context, after store.WaitCursor, limit int) (next store.WaitCursor, stored int, err error) {
 	n := 0
 	err = r.engine.Read(ctx, Background, Query{
 		SQL: `SELECT account, waits_for, job FROM job_waits INDEXED BY job_waits_open
 			WHERE state IS NULL AND (account, waits_for, job) > ($1, $2, $3) ORDER BY account, waits_for, job LIMIT $4`,
-		Args: []any{after.Account, after.WaitsFor, after.Job, limit}, Start: func() { next, n = store.WaitMark{}, 0 },
+		Args: []any{after.Account, after.WaitsFor, after.Job, limit}, Start: func() { next, n = store.WaitCursor{}, 0 },
 		Row: func(row Row) error {
 			n++
 			return row.Scan(&next.Account, &next.WaitsFor, &next.Job)
 		},
 	})
 	if err != nil || n == 0 {
-		return store.WaitMark{}, 0, err
+		return store.WaitCursor{}, 0, err
 	}
 	err = r.engine.Write(ctx, func(t Tx) ([]Query, error) {
 		return []Query{{
@@ -190,7 +190,7 @@ func (r *Records) WaitSweep(ctx context.Context, after store.WaitMark, limit int
 		}}, nil
 	})
 	if n < limit {
-		next = store.WaitMark{}
+		next = store.WaitCursor{}
 	}
 	return next, stored, err
 }

@@ -54,7 +54,7 @@ func (t *tx) removeItem(item *store.QueueKey) error {
 	if err != nil {
 		return fmt.Errorf("deleting a queue item: %w", err)
 	}
-	return t.leaveLines(item.Account, item.Number)
+	return t.deleteLimited(item.Account, item.Number)
 }
 
 // apply stores changes. The queue item of a changed job must have been deleted.
@@ -153,13 +153,13 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 		if err := t.exec(`UPDATE jobs SET lane = ? WHERE number = ? AND ? > 0`, item.Lane, j.Number, item.Lane); err != nil {
 			return fmt.Errorf("updating the lane of a job: %w", err)
 		}
-		return t.joinLines(j, keys)
+		return t.limitJob(j, keys)
 	}
 	item.Due, item.Revision = j.DueAt, j.Revision
 	if c.Await {
 		return t.await(j, item, c.Completion)
 	}
-	if err := t.joinLines(j, keys); err != nil {
+	if err := t.limitJob(j, keys); err != nil {
 		return err
 	}
 	return t.insertItem(item, j.Attempt)
@@ -169,7 +169,7 @@ func (t *tx) updateJob(c *store.Changes, item store.QueueKey) error {
 // its end, if it has ended. RETURNING would have SQLite copy each page before it changes.
 func (t *tx) updateState(j *job.Job) (awaited bool, err error) {
 	const update = `UPDATE jobs SET state = ?, due_at = ?, attempted_at = ?, completed_at = ?, cancelled_at = ?, discarded_at = ?, room = ? WHERE number = ?`
-	args := []any{j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, roomOf(j), j.Number}
+	args := []any{j.State, j.DueAt, j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, reservedFor(j), j.Number}
 	if !j.State.Final() {
 		return false, t.exec(update, args...)
 	}

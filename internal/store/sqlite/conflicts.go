@@ -223,7 +223,7 @@ func (t *tx) replace(c *store.Changes, lane uint32) error {
 		if err := t.removeItem(&item); err != nil {
 			return err
 		}
-	} else if err := t.leaveLines(item.Account, item.Number); err != nil {
+	} else if err := t.deleteLimited(item.Account, item.Number); err != nil {
 		return err
 	}
 	item.Lane = lane

@@ -112,7 +112,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 			j.AttemptedAt, j.CompletedAt, j.CancelledAt, j.DiscardedAt, j.Name, j.Description, j.Hops, j.Revision, numberOrNull(j.RerunOf),
 			text.plain, host, tags, j.Runs, j.Skipped,
 			numberOrNull(j.Follows), laneOf(j.Job, j.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size,
-			roomOf(j.Job), numberOrNull(j.Parent))
+			reservedFor(j.Job), numberOrNull(j.Parent))
 		if err == nil {
 			err = t.tag(jobTags, j.Owner.Number, j.Number, tags)
 		}
@@ -125,7 +125,7 @@ func (t *tx) copyJobs(r *store.Records) error {
 		if err := t.addSecretUses(j.Job, job.SecretNames(j.Job)); err != nil {
 			return err
 		}
-		if err := t.joinLines(j.Job, keys); err != nil {
+		if err := t.limitJob(j.Job, keys); err != nil {
 			return err
 		}
 		if j.Follows != 0 {

@@ -68,7 +68,7 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 		j.ID, j.Owner.Number, j.State, j.ScheduleID, j.Key, j.InsertedAt, instant(j.ScheduledAt), j.DueAt, j.Name, j.Description, j.Hops,
 		numberOrNull(j.RerunOf), text.plain, args.host, args.tags, j.Runs, j.Skipped,
 		numberOrNull(j.Follows), laneOf(j, n.Lane), j.HeldUntil, j.RememberedUntil, j.KeyRequest, j.Trace, text.packed, text.size,
-		roomOf(j), numberOrNull(j.Parent))
+		reservedFor(j), numberOrNull(j.Parent))
 	if err != nil {
 		return fmt.Errorf("inserting a job: %w", err)
 	}
@@ -78,7 +78,7 @@ func (t *tx) insertJob(n store.NewJob, args *storedArgs) error {
 		return err
 	}
 	t.count(j.Owner.Number, oneOffs(j), 0)
-	if err := t.joinLines(j, keys); err != nil {
+	if err := t.limitJob(j, keys); err != nil {
 		return err
 	}
 	for i := range n.Logs {

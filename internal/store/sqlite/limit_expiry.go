@@ -42,12 +42,12 @@ func (t *tx) nextExpiry() (next time.Time, err error) {
 }
 
 func (t *tx) expireHeld(most int) error {
-	var items []lined
+	var items []limitedItem
 	err := t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due
 		FROM (SELECT number, due FROM limit_items WHERE expires < ?1 ORDER BY expires LIMIT ?2) i
 		JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number WHERE r.node = 0`, func(stmt *sqlite.Stmt) error {
 		c := &columns{stmt: stmt}
-		l := lined{}
+		l := limitedItem{}
 		l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own = c.time(), c.int64(), c.int64(), uint32(c.int64()), c.int64(), c.time()
 		items = append(items, l)
 		return nil
@@ -64,7 +64,7 @@ func (t *tx) expireHeld(most int) error {
 		if err := t.moveHeld(l.Number, l.Due, t.now, time.Time{}, l.own); err != nil {
 			return err
 		}
-		if err := t.leaveLines(l.Account, l.Number); err != nil {
+		if err := t.deleteLimited(l.Account, l.Number); err != nil {
 			return err
 		}
 		ref := l.QueueKey

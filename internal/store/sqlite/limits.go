@@ -48,7 +48,7 @@ func (s *Store) LimitsOf(ctx context.Context, owner job.Owner, keys []string) ([
 	return s.Records.LimitsOf(ctx, owner, keys)
 }
 
-// wake requests that a line is planned.
+// wake requests that an order is planned.
 func (t *tx) wake(account int64, key string, at time.Time) {
 	t.wakes = append(t.wakes, store.LimitWake{LimitKey: store.LimitKey{Account: account, Key: key}, At: at})
 }

@@ -58,11 +58,11 @@ func (c *columns) cut(first, last int) (head, tail string) {
 	return store.Cut(store.Unpack(nil, packed, size), first, last)
 }
 
-// roomOf returns what a row has in place of what the job does not have yet: a state
+// reservedFor returns what a row has in place of what the job does not have yet: a state
 // other than available, which takes a byte more, and the times of its attempt and end,
 // of eight bytes each. A row that grew would split its page, since pages are filled
 // when jobs are created.
-func roomOf(j *job.Job) []byte {
+func reservedFor(j *job.Job) []byte {
 	switch {
 	case j.State.Final():
 		return nil

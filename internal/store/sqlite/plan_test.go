@@ -111,7 +111,7 @@ var hot = []struct {
 		uses: []string{"jobs_list", "schedules_list"}},
 	{name: "bytes", run: func(c *scene) error {
 		for part := range store.ByteParts {
-			if _, _, err := c.s.AccountBytes(c.t.Context(), c.owner.Number, store.ByteMark{Part: part}, 5); err != nil {
+			if _, _, err := c.s.AccountBytes(c.t.Context(), c.owner.Number, store.ByteCursor{Part: part}, 5); err != nil {
 				return err
 			}
 		}
@@ -148,11 +148,11 @@ var hot = []struct {
 		allowed: []string{claimed, "SCAN suspects", "SCAN operations USING INDEX operations_running"}},
 	{name: "key", run: func(c *scene) error { _, err := c.s.KeyFind(c.t.Context(), []byte("x")); return notFound(err) }},
 	{name: "prune jobs", run: func(c *scene) error {
-		_, err := c.s.JobPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
+		_, err := c.s.JobPrune(c.t.Context(), c.s.Now(), store.PruneCursor{}, 10)
 		return err
 	}, uses: []string{"jobs_final (<expr>>? AND <expr><?)", "jobs_schedule"}},
 	{name: "prune logs", run: func(c *scene) error {
-		_, err := c.s.LogPrune(c.t.Context(), c.s.Now(), store.PruneMark{}, 10)
+		_, err := c.s.LogPrune(c.t.Context(), c.s.Now(), store.PruneCursor{}, 10)
 		return err
 	}, allowed: []string{claimed, "SCAN deliveries USING INDEX deliveries_parts"}},
 
@@ -214,7 +214,10 @@ var hot = []struct {
 		_, err := c.s.JobGetMany(c.t.Context(), c.owner, []job.Ref{{Number: 1}, {UUID: uuid.New()}})
 		return err
 	}, uses: []string{"jobs_id"}},
-	{name: "ended", run: func(c *scene) error { _, err := c.s.JobMarksEnded(c.t.Context(), c.owner, c.s.Now(), 10); return err },
+	{name: "ended", run: func(c *scene) error {
+		_, err := c.s.JobVersionsEnded(c.t.Context(), c.owner, c.s.Now(), 10)
+		return err
+	},
 		uses: []string{"jobs_final"}},
 	{name: "tally", run: func(c *scene) error {
 		_, _, err := c.s.JobTally(c.t.Context(), c.owner, job.Query{}, 10)
@@ -505,7 +508,7 @@ func (c *scene) await() error {
 	if err := c.cancel(); err != nil {
 		return err
 	}
-	if _, _, err := c.s.WaitSweep(ctx, store.WaitMark{}, 100); err != nil {
+	if _, _, err := c.s.WaitSweep(ctx, store.WaitCursor{}, 100); err != nil {
 		return err
 	}
 	account, err := c.s.WaitTurn(ctx, 0)
@@ -563,7 +566,7 @@ func (c *scene) countMonths() error {
 		return err
 	}
 	ctx := c.t.Context()
-	mark, err := c.s.MonthsMark(ctx)
+	mark, err := c.s.MonthsCursor(ctx)
 	if err != nil {
 		return err
 	}
@@ -582,7 +585,7 @@ func (c *scene) countMonths() error {
 	if err != nil {
 		return err
 	}
-	return c.s.MonthsMarkAt(ctx, ended.Next)
+	return c.s.MonthsCursorPut(ctx, ended.Next)
 }
 
 func (c *scene) finishDelivery() error {

@@ -205,7 +205,7 @@ func (t *tx) finish(f *store.Finish) (bool, error) {
 	if f.Kind == store.KindDelivery {
 		return true, t.endDelivery(f)
 	}
-	if err := t.leaveLines(f.Account, f.Number); err != nil {
+	if err := t.deleteLimited(f.Account, f.Number); err != nil {
 		return false, err
 	}
 	m := &store.Snapshot{Now: t.now, Job: f.Job}

@@ -31,7 +31,7 @@ const newest = `(j.schedule_id IS NOT NULL AND EXISTS (SELECT 1 FROM schedules s
 
 // JobPrune implements store.Retention. A great many may have to stay, so those
 // that go are looked for beside the writer.
-func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 	old, batch, err := s.oldJobs(ctx, before, after, limit)
 	if err != nil {
 		return batch, fmt.Errorf("looking for old jobs: %w", err)
@@ -55,7 +55,7 @@ func (s *Store) JobPrune(ctx context.Context, before time.Time, after store.Prun
 }
 
 // oldJobs finds jobs that are to go, up to removedBytes of them.
-func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.PruneMark,
+func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.PruneCursor,
 	limit int) (old []int64, batch store.Pruned, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
 		old, batch = nil, store.Pruned{Next: after}
@@ -65,7 +65,7 @@ func (s *Store) oldJobs(ctx context.Context, before time.Time, after store.Prune
 			func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
 				batch.Examined++
-				batch.Next = store.PruneMark{At: c.time(), Number: c.int64()}
+				batch.Next = store.PruneCursor{At: c.time(), Number: c.int64()}
 				if bytes := c.int64(); bytes >= 0 {
 					old = append(old, batch.Next.Number)
 					size += bytes
@@ -108,7 +108,7 @@ const needed = `(EXISTS (SELECT 1 FROM deliveries d WHERE d.job = l.job AND d.pa
 
 // LogPrune implements store.Retention. A great many old logs may have to stay, so
 // they are looked for beside the writer.
-func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneMark, limit int) (store.Pruned, error) {
+func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.PruneCursor, limit int) (store.Pruned, error) {
 	old, batch, err := s.oldLogs(ctx, before, after, limit)
 	if err != nil {
 		return batch, fmt.Errorf("looking for old logs: %w", err)
@@ -123,7 +123,7 @@ func (s *Store) LogPrune(ctx context.Context, before time.Time, after store.Prun
 // oldLogs finds logs that are to go, up to removedBytes of them. They stand nearly in
 // order of time, so a batch of newer ones ends the round; the next one begins with
 // these.
-func (s *Store) oldLogs(ctx context.Context, before time.Time, after store.PruneMark,
+func (s *Store) oldLogs(ctx context.Context, before time.Time, after store.PruneCursor,
 	limit int) (old []int64, batch store.Pruned, err error) {
 	err = s.readAs(ctx, background, func(t *tx) error {
 		old, batch = nil, store.Pruned{Next: after}

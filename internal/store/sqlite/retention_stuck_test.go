@@ -32,14 +32,14 @@ func TestPrune_GoesOnBehindARecordThatCannotBeRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error){"jobs": s.JobPrune,
+	for kind, prune := range map[string]func(context.Context, time.Time, store.PruneCursor, int) (store.Pruned, error){"jobs": s.JobPrune,
 		"logs": s.LogPrune} {
 		before := s.Now().Add(-time.Hour)
-		if _, err := prune(t.Context(), before, store.PruneMark{}, 10); err == nil {
+		if _, err := prune(t.Context(), before, store.PruneCursor{}, 10); err == nil {
 			t.Errorf("%s: no error", kind)
 		}
-		batch, err := prune(t.Context(), before, store.PruneMark{}, 1)
-		if err == nil || batch.Next == (store.PruneMark{}) || batch.Removed != 0 || !batch.More {
+		batch, err := prune(t.Context(), before, store.PruneCursor{}, 1)
+		if err == nil || batch.Next == (store.PruneCursor{}) || batch.Removed != 0 || !batch.More {
 			t.Errorf("%s: the first alone: %+v, %v", kind, batch, err)
 		}
 		if batch, err = prune(t.Context(), before, batch.Next, 10); err != nil || batch.Removed != 2 {

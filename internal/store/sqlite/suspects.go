@@ -48,13 +48,13 @@ func (t *tx) moveItem(ref store.QueueKey, by time.Duration) error {
 const crashCounted = `max(crashes + alone, 1)`
 
 // SuspectNote implements store.Suspects.
-func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, alone bool) error {
+func (s *Store) SuspectNote(ctx context.Context, node int64, refs []store.QueueKey, single bool) error {
 	return s.write(ctx, func(t *tx) error {
 		for _, ref := range refs {
 			err := t.exec(`INSERT INTO suspects (kind, number, due, account, lane, node, crashes, alone) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
 				ON CONFLICT DO UPDATE SET node = excluded.node, due = excluded.due, alone = excluded.alone,
 					crashes = CASE WHEN node IN (0, excluded.node) THEN crashes ELSE `+crashCounted+` END`,
-				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node, alone)
+				ref.Kind, ref.Number, ref.Due, ref.Account, ref.Lane, node, single)
 			if err != nil {
 				return fmt.Errorf("storing a suspect: %w", err)
 			}

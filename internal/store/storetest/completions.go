@@ -300,9 +300,9 @@ func completionRetention(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	c := w.await(j, w.ahead())
 	for range 2 {
-		_, err := w.s.LogPrune(w.ctx, w.ahead(), store.PruneMark{}, 100)
+		_, err := w.s.LogPrune(w.ctx, w.ahead(), store.PruneCursor{}, 100)
 		w.ok("LogPrune", err)
-		_, err = w.s.JobPrune(w.ctx, w.ahead(), store.PruneMark{}, 100)
+		_, err = w.s.JobPrune(w.ctx, w.ahead(), store.PruneCursor{}, 100)
 		w.ok("JobPrune", err)
 	}
 	a, err := w.s.CompletionGet(w.ctx, c.Token)
@@ -310,7 +310,7 @@ func completionRetention(w *world) {
 		w.Fatalf("after retention: %+v, %v", a, err)
 	}
 	w.completes1(j, c)
-	_, err = w.s.JobPrune(w.ctx, w.ahead().Add(time.Hour), store.PruneMark{}, 100)
+	_, err = w.s.JobPrune(w.ctx, w.ahead().Add(time.Hour), store.PruneCursor{}, 100)
 	w.ok("JobPrune", err)
 	_, err = w.s.CompletionGet(w.ctx, c.Token)
 	w.wantCode("after its job was removed", err, fault.NotFound)

@@ -119,7 +119,7 @@ func definitionsHistoryGoes(w *world) {
 		return &store.Changes{Schedule: m.Schedule, DropSchedule: true}
 	})
 	w.ok("ScheduleChange", err)
-	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Hour), store.PruneMark{}, 10); err != nil || n.Removed != 1 {
+	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Hour), store.PruneCursor{}, 10); err != nil || n.Removed != 1 {
 		w.Fatalf("JobPrune: %+v, %v", n, err)
 	}
 	for record, want := range map[uuid.UUID]int{stays.ID: 1, ended.ID: 0, run.ScheduleID: 0} {

@@ -328,7 +328,7 @@ func deliveriesOutliveJob(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.sendEvents(j, "a", "b")
 	w.change(j, cancel)
-	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(1<<40), store.PruneMark{}, 10); err != nil || n.Removed != 1 {
+	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(1<<40), store.PruneCursor{}, 10); err != nil || n.Removed != 1 {
 		w.Fatalf("JobPrune = %+v, %v", n, err)
 	}
 	if sent := w.deliverAll(); sent != "a b" {

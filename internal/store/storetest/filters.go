@@ -339,7 +339,7 @@ func filtersEndWithTheRecord(w *world) {
 		after.Cancel(w.past())
 		return &store.Changes{Job: &after}
 	})
-	n, err := w.s.JobPrune(w.ctx, w.now, store.PruneMark{}, 10)
+	n, err := w.s.JobPrune(w.ctx, w.now, store.PruneCursor{}, 10)
 	if w.ok("JobPrune", err); n.Removed != 1 {
 		w.Fatalf("%d jobs pruned", n.Removed)
 	}

@@ -138,7 +138,7 @@ func keyHeldByDisabledSchedule(w *world) {
 	})
 	w.ok("ScheduleChange", err)
 	w.wantHeld(w.keyed(w.owner, "key"), first)
-	if _, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneMark{}, 10); err != nil {
+	if _, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneCursor{}, 10); err != nil {
 		w.Fatalf("JobPrune: %v", err)
 	}
 	w.wantHeld(w.keyed(w.owner, "key"), first)

@@ -180,7 +180,7 @@ func jobsEmptyBatch(w *world) {
 func jobsNumbersNeverReused(w *world) {
 	before := w.insertOne(w.oneOff(w.owner, w.ahead()))
 	w.change(before, cancel)
-	n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneMark{}, 10)
+	n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneCursor{}, 10)
 	if err != nil || n.Removed != 1 {
 		w.Fatalf("JobPrune = %+v, %v", n, err)
 	}

@@ -144,7 +144,7 @@ func lifeCancelledBefore(w *world) {
 			"JobGet":    func() error { _, err := w.s.JobGet(gone, w.owner, job.Ref{Number: j.Number}); return err },
 			"JobList":   func() error { _, err := w.s.JobList(gone, w.owner, job.Query{ListQuery: top}); return err },
 			"QueuePeek": func() error { _, err := w.s.QueuePeek(gone, store.QueueKey{}, time.Time{}, 10); return err },
-			"JobPrune":  func() error { _, err := w.s.JobPrune(gone, w.ahead(), store.PruneMark{}, 10); return err },
+			"JobPrune":  func() error { _, err := w.s.JobPrune(gone, w.ahead(), store.PruneCursor{}, 10); return err },
 			"Ping":      func() error { return w.s.Ping(gone) },
 		} {
 			w.wantCode(what+" for nobody", call(), fault.Unavailable)

@@ -131,7 +131,7 @@ func logsByJob(w *world) {
 func logsOutliveJob(w *world) {
 	j := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.settle(j, w.completes)
-	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneMark{}, 10); err != nil || n.Removed != 1 {
+	if n, err := w.s.JobPrune(w.ctx, w.s.Now().Add(time.Minute), store.PruneCursor{}, 10); err != nil || n.Removed != 1 {
 		w.Fatalf("JobPrune = %+v, %v", n, err)
 	}
 	if names := w.events(j); names != "http.request http.response" {

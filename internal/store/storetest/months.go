@@ -84,7 +84,7 @@ func monthsFound(w *world) {
 	one := w.insertOne(w.oneOff(w.owner, w.past()))
 	w.finish(w.end(one, w.begin(one), w.completes))
 	seen := map[store.ScheduleKey]int{}
-	mark, jobs := store.PruneMark{}, 0
+	mark, jobs := store.PruneCursor{}, 0
 	for more := true; more; jobs++ {
 		ended, err := w.s.MonthsEnded(w.ctx, mark, w.s.Now().Add(time.Minute), 1)
 		w.ok("MonthsEnded", err)
@@ -98,11 +98,11 @@ func monthsFound(w *world) {
 	}
 	w.same("the schedules", fmt.Sprint(seen), fmt.Sprint(map[store.ScheduleKey]int{keyOf(mine[0]): 2, keyOf(theirs[0]): 1}))
 	w.same("the reads", fmt.Sprint(jobs), "5") // four, and that there are no more
-	ended, err := w.s.MonthsEnded(w.ctx, store.PruneMark{}, w.now.Add(-time.Hour), 10)
+	ended, err := w.s.MonthsEnded(w.ctx, store.PruneCursor{}, w.now.Add(-time.Hour), 10)
 	if err != nil || len(ended.Keys) != 0 || ended.More {
 		w.Errorf("before any ended: %+v, %v", ended, err)
 	}
-	ended, err = w.s.MonthsEnded(w.ctx, store.PruneMark{}, w.s.Now().Add(time.Minute), 10)
+	ended, err = w.s.MonthsEnded(w.ctx, store.PruneCursor{}, w.s.Now().Add(time.Minute), 10)
 	if err != nil || len(ended.Keys) != 2 || ended.More || ended.Next != mark {
 		w.Errorf("all at once: %+v, %v, want the mark %+v", ended, err, mark)
 	}
@@ -111,7 +111,7 @@ func monthsFound(w *world) {
 // monthsFoundBehind: the mark holds although jobs before it are deleted.
 func monthsFoundBehind(w *world) {
 	mine, theirs := w.runs(w.owner, 1), w.runs(w.other, 1)
-	find := func(after store.PruneMark, want *job.Job) store.PruneMark {
+	find := func(after store.PruneCursor, want *job.Job) store.PruneCursor {
 		w.Helper()
 		ended, err := w.s.MonthsEnded(w.ctx, after, w.s.Now().Add(time.Minute), 1)
 		if err != nil || len(ended.Keys) != 1 || ended.Keys[0] != keyOf(want) || ended.Next.Number != want.Number {
@@ -119,7 +119,7 @@ func monthsFoundBehind(w *world) {
 		}
 		return ended.Next
 	}
-	mark := find(store.PruneMark{}, mine[0])
+	mark := find(store.PruneCursor{}, mine[0])
 	w.ok("AccountDelete", w.s.AccountDelete(w.ctx, w.owner.Number, w.s.Now()))
 	w.purge(w.s.Now().Add(time.Minute), 10)
 	find(mark, theirs[0])
@@ -176,18 +176,18 @@ func monthsOnce(w *world) {
 }
 
 func monthsMark(w *world) {
-	want := func(want store.PruneMark) {
+	want := func(want store.PruneCursor) {
 		w.Helper()
-		got, err := w.s.MonthsMark(w.ctx)
+		got, err := w.s.MonthsCursor(w.ctx)
 		if err != nil || !got.At.Equal(want.At) || got.Number != want.Number {
 			w.Errorf("the mark is %+v, %v, want %+v", got, err, want)
 		}
 	}
-	later := store.PruneMark{At: w.now, Number: 2}
-	w.ok("MonthsMarkAt", w.s.MonthsMarkAt(w.ctx, later))
+	later := store.PruneCursor{At: w.now, Number: 2}
+	w.ok("MonthsCursorPut", w.s.MonthsCursorPut(w.ctx, later))
 	want(later)
-	for _, earlier := range []store.PruneMark{{At: w.now.Add(-1000), Number: 9}, {At: w.now, Number: 1}} {
-		w.ok("MonthsMarkAt", w.s.MonthsMarkAt(w.ctx, earlier))
+	for _, earlier := range []store.PruneCursor{{At: w.now.Add(-1000), Number: 9}, {At: w.now, Number: 1}} {
+		w.ok("MonthsCursorPut", w.s.MonthsCursorPut(w.ctx, earlier))
 		want(later)
 	}
 }

@@ -62,8 +62,8 @@ func packedReadBack(w *world) {
 		if len(logs) != 2 {
 			w.Errorf("%s: %d logs, want 2", name, len(logs))
 		}
-		marks, err := w.s.JobMarksOf(w.ctx, w.owner, []job.Ref{{Number: j.Number}})
-		w.ok("JobMarksOf", err)
+		marks, err := w.s.JobVersionsOf(w.ctx, w.owner, []job.Ref{{Number: j.Number}})
+		w.ok("JobVersionsOf", err)
 		if len(marks) != 1 || marks[0].Size != len(text) {
 			w.Errorf("%s: the marks are %+v, want the size %d", name, marks, len(text))
 		}
@@ -77,8 +77,8 @@ func packedReadBack(w *world) {
 	if got := w.bytes(w.owner, 3); got != bytes {
 		w.Errorf("the account has %d bytes, want %d", got, bytes)
 	}
-	marks, err := w.s.LogMarks(w.ctx, w.owner, 100)
-	w.ok("LogMarks", err)
+	marks, err := w.s.LogVersions(w.ctx, w.owner, 100)
+	w.ok("LogVersions", err)
 	total := 0
 	for _, m := range marks {
 		total += m.Size

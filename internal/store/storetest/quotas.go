@@ -303,7 +303,7 @@ func quotaPurged(w *world) {
 // bytes returns the sum of the sizes of an account's records, read a few at a time.
 func (w *world) bytes(owner job.Owner, rows int) (total int64) {
 	w.Helper()
-	mark := &store.ByteMark{}
+	mark := &store.ByteCursor{}
 	for steps := 0; mark != nil; steps++ {
 		n, next, err := w.s.AccountBytes(w.ctx, owner.Number, *mark, rows)
 		w.ok("AccountBytes", err)
@@ -366,7 +366,7 @@ func quotaBytesApart(w *world) {
 	if got := w.bytes(w.owner, 2); got != 0 {
 		w.Errorf("%d bytes, want none", got)
 	}
-	if n, next, err := w.s.AccountBytes(w.ctx, 1<<40, store.ByteMark{ID: uuid.Nil}, 5); n != 0 || next == nil || err != nil {
+	if n, next, err := w.s.AccountBytes(w.ctx, 1<<40, store.ByteCursor{ID: uuid.Nil}, 5); n != 0 || next == nil || err != nil {
 		w.Errorf("of nobody: %d, %v, %v", n, next, err)
 	}
 }

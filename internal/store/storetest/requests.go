@@ -92,7 +92,7 @@ func requestAnsweredOnce(w *world) {
 func requestOutlivesItsJob(w *world) {
 	first := w.insertEach(false, w.requested(w.owner, "a"))[0].Job
 	w.change(first, cancel)
-	if _, err := w.s.JobPrune(w.ctx, w.ahead().Add(time.Hour), store.PruneMark{}, 10); err != nil {
+	if _, err := w.s.JobPrune(w.ctx, w.ahead().Add(time.Hour), store.PruneCursor{}, 10); err != nil {
 		w.Fatal(err)
 	}
 	w.wantRepeated("removed", w.insertEach(true, w.requested(w.owner, "a"))[0], "a", nil)

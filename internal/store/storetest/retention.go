@@ -25,7 +25,7 @@ var retentionTests = group{
 
 // pruneRound prunes in batches until a round is over, and returns how many records were
 // deleted.
-func (w *world) pruneRound(prune func(context.Context, time.Time, store.PruneMark, int) (store.Pruned, error), before time.Time,
+func (w *world) pruneRound(prune func(context.Context, time.Time, store.PruneCursor, int) (store.Pruned, error), before time.Time,
 	limit int) (total int) {
 	w.Helper()
 	batch := store.Pruned{More: true}
@@ -153,8 +153,8 @@ func retentionManyKept(w *world) {
 	for i := range 7 {
 		w.endedAt(w.oneOff([]job.Owner{w.owner, w.other}[i%2], w.past()), job.Completed, w.past().Add(time.Second))
 	}
-	first, err := w.s.JobPrune(w.ctx, w.now, store.PruneMark{}, 3)
-	if w.ok("JobPrune", err); first.Removed != 0 || first.Examined != 3 || !first.More || first.Next == (store.PruneMark{}) {
+	first, err := w.s.JobPrune(w.ctx, w.now, store.PruneCursor{}, 3)
+	if w.ok("JobPrune", err); first.Removed != 0 || first.Examined != 3 || !first.More || first.Next == (store.PruneCursor{}) {
 		w.Errorf("a batch of jobs that are kept returned %+v", first)
 	}
 	if n := w.pruneJobs(w.now, 3); n != 7 {
@@ -173,7 +173,7 @@ func retentionGoesOn(w *world) {
 	w.endedAt(kept, job.Completed, w.past())
 	w.endedAt(w.oneOff(w.owner, w.past()), job.Completed, w.past().Add(time.Second))
 	border := w.past().Add(time.Second)
-	batch, err := w.s.JobPrune(w.ctx, border, store.PruneMark{}, 10)
+	batch, err := w.s.JobPrune(w.ctx, border, store.PruneCursor{}, 10)
 	if w.ok("JobPrune", err); batch.Examined != 1 || batch.Removed != 0 || batch.More {
 		w.Fatalf("the first round returned %+v", batch)
 	}
@@ -226,10 +226,10 @@ func retentionLogs(w *world) {
 
 func retentionNothing(w *world) {
 	for range 2 {
-		if n, err := w.s.JobPrune(w.ctx, w.ahead(), store.PruneMark{}, 10); n != (store.Pruned{}) || err != nil {
+		if n, err := w.s.JobPrune(w.ctx, w.ahead(), store.PruneCursor{}, 10); n != (store.Pruned{}) || err != nil {
 			w.Errorf("JobPrune of nothing: %+v, %v", n, err)
 		}
-		if n, err := w.s.LogPrune(w.ctx, w.ahead(), store.PruneMark{}, 10); n != (store.Pruned{}) || err != nil {
+		if n, err := w.s.LogPrune(w.ctx, w.ahead(), store.PruneCursor{}, 10); n != (store.Pruned{}) || err != nil {
 			w.Errorf("LogPrune of nothing: %+v, %v", n, err)
 		}
 	}

@@ -278,14 +278,14 @@ func waitsSwept(w *world) {
 	w.insertOne(w.waiter(w.owner, a))
 	w.insertOne(w.waiter(w.other, b))
 	w.ends(a, job.Completed, w.past())
-	var after store.WaitMark
+	var after store.WaitCursor
 	for pages := 0; ; pages++ {
 		next, stored, err := w.s.WaitSweep(w.ctx, after, 1)
 		w.ok("WaitSweep", err)
 		if stored != 0 {
 			w.Errorf("the sweep stores %d ends, which are stored already", stored)
 		}
-		if after = next; after == (store.WaitMark{}) {
+		if after = next; after == (store.WaitCursor{}) {
 			if pages < 2 {
 				w.Errorf("the sweep ends after %d pages", pages)
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// markColumns are the columns that marksOf reads. PostgreSQL knows the length of
+// markColumns are the columns that versionsOf reads. PostgreSQL knows the length of
 // args without reading them.
 const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + argsSize
 
-// marksOf returns a query for the marks of jobs as clients see them.
-func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
+// versionsOf returns a query for the versions of jobs as clients see them.
+func (s *Store) versionsOf(sql string, args []any, versions *[]store.JobVersion) query {
 	now := s.Now()
-	return query{sql: sql, args: args, start: func() { *marks = nil }, row: func(rows pgx.Rows) error {
-		var m store.JobMark
+	return query{sql: sql, args: args, start: func() { *versions = nil }, row: func(rows pgx.Rows) error {
+		var m store.JobVersion
 		var held store.ClaimInfo
 		err := rows.Scan(&m.Number, idOf{&m.ID}, &m.State, timeOf{&m.InsertedAt}, timeOf{&m.ScheduledAt}, timeOf{&m.DueAt},
 			timeOf{&m.AttemptedAt}, &m.Size,
@@ -27,45 +27,46 @@ func (s *Store) marksOf(sql string, args []any, marks *[]store.JobMark) query {
 		if held.Node > 0 && !held.StartAt.After(now) {
 			m.State, m.AttemptedAt = job.Executing, held.StartAt
 		}
-		*marks = append(*marks, m)
+		*versions = append(*versions, m)
 		return err
 	}}
 }
 
-// JobMarks implements store.Marks.
-func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
+// JobVersions implements store.Versions.
+func (s *Store) JobVersions(ctx context.Context, owner job.Owner, limit int) (versions []store.JobVersion, err error) {
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
 	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) +
 		` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
-	err = s.readAs(ctx, pages, s.marksOf(sql, c.args, &marks))
-	return marks, err
+	err = s.readAs(ctx, pages, s.versionsOf(sql, c.args, &versions))
+	return versions, err
 }
 
-// JobMarksOf implements store.Marks.
-func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobMark, error) {
+// JobVersionsOf implements store.Versions.
+func (s *Store) JobVersionsOf(ctx context.Context, owner job.Owner, ids []job.Ref) ([]store.JobVersion, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	numbers, uuids := splitIDs(ids)
-	var byNumber, byUUID []store.JobMark
+	var byNumber, byUUID []store.JobVersion
 	err := s.readAs(ctx, pages, asked(
-		numbers, s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
-		uuids, s.marksOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
+		numbers, s.versionsOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		uuids, s.versionsOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
 	return append(byNumber, byUUID...), err
 }
 
-// JobMarksEnded implements store.Marks.
-func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) (marks []store.JobMark, err error) {
-	err = s.readAs(ctx, pages, s.marksOf(`SELECT `+markColumns+`, `+noRun+` FROM (
+// JobVersionsEnded implements store.Versions.
+func (s *Store) JobVersionsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int,
+) (versions []store.JobVersion, err error) {
+	err = s.readAs(ctx, pages, s.versionsOf(`SELECT `+markColumns+`, `+noRun+` FROM (
 			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
 			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
 		WHERE j.account = (SELECT $3::bigint) ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,
-		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &marks))
-	return marks, err
+		[]any{since.UnixMicro(), store.EndedLook, owner.Number, limit}, &versions))
+	return versions, err
 }
 
-// LogGetMany implements store.Marks.
+// LogGetMany implements store.Versions.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
 	err = s.readAs(ctx, pages, logsOf(owner, `SELECT `+logColumns+` FROM `+listOf(`uuid`)+
 		` JOIN logs l ON l.account = i.account AND l.id = i.key WHERE l.inserted_at <= $3`,

@@ -18,15 +18,15 @@ var markTests = group{
 	"LogsByTheirIDs":    marksLogsByID,
 }
 
-// marksOf returns the expected marks of jobs.
-func marksOf(jobs []*job.Job) (marks []store.JobMark) {
+// marksOf returns the expected versions of jobs.
+func marksOf(jobs []*job.Job) (versions []store.JobVersion) {
 	for _, j := range jobs {
-		marks = append(marks, store.JobMark{
+		versions = append(versions, store.JobVersion{
 			Number: j.Number, ID: j.ID, State: j.State, InsertedAt: j.InsertedAt, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt,
 			AttemptedAt: j.AttemptedAt, Size: len(j.Args),
 		})
 	}
-	return marks
+	return versions
 }
 
 func marksEqualRecords(w *world) {
@@ -34,16 +34,16 @@ func marksEqualRecords(w *world) {
 	for _, owner := range []job.Owner{w.owner, w.other} {
 		for _, limit := range []int{1, 7, 1000} {
 			page := job.ListQuery{Limit: limit}
-			jobs, err := w.s.JobMarks(w.ctx, owner, limit)
-			w.ok("JobMarks", err)
-			w.same("the marks of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, job.Query{ListQuery: page}))))
-			var want []store.LogMark
+			jobs, err := w.s.JobVersions(w.ctx, owner, limit)
+			w.ok("JobVersions", err)
+			w.same("the versions of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, job.Query{ListQuery: page}))))
+			var want []store.LogVersion
 			for _, l := range m.logList(owner, job.LogQuery{ListQuery: page}) {
-				want = append(want, store.LogMark{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
+				want = append(want, store.LogVersion{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
 			}
-			logs, err := w.s.LogMarks(w.ctx, owner, limit)
-			w.ok("LogMarks", err)
-			w.same("the marks of logs", fmt.Sprint(logs), fmt.Sprint(want))
+			logs, err := w.s.LogVersions(w.ctx, owner, limit)
+			w.ok("LogVersions", err)
+			w.same("the versions of logs", fmt.Sprint(logs), fmt.Sprint(want))
 		}
 	}
 }
@@ -52,14 +52,14 @@ func marksOfSome(w *world) {
 	a := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.ahead()))
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	w.begin(a[0])
-	got, err := w.s.JobMarksOf(w.ctx, w.owner, []job.Ref{
+	got, err := w.s.JobVersionsOf(w.ctx, w.owner, []job.Ref{
 		{Number: a[0].Number}, {UUID: a[1].ID}, {Number: foreign.Number}, {UUID: foreign.ID}, {Number: a[2].Number + 1000},
 		{UUID: uuid.New()},
 	})
-	w.ok("JobMarksOf", err)
-	slices.SortFunc(got, func(a, b store.JobMark) int { return int(a.Number - b.Number) })
-	w.same("the marks", fmt.Sprint(got), fmt.Sprint(marksOf([]*job.Job{w.get(a[0]), w.get(a[1])})))
-	if none, err := w.s.JobMarksOf(w.ctx, w.owner, nil); err != nil || len(none) != 0 {
+	w.ok("JobVersionsOf", err)
+	slices.SortFunc(got, func(a, b store.JobVersion) int { return int(a.Number - b.Number) })
+	w.same("the versions", fmt.Sprint(got), fmt.Sprint(marksOf([]*job.Job{w.get(a[0]), w.get(a[1])})))
+	if none, err := w.s.JobVersionsOf(w.ctx, w.owner, nil); err != nil || len(none) != 0 {
 		w.Errorf("no ids give %v, %v", none, err)
 	}
 }
@@ -112,8 +112,8 @@ func marksEnded(w *world) {
 		"nothing yet": {w.owner, w.ahead(), 10, nil},
 		"another's":   {w.other, at(0), 10, []*job.Job{foreign}},
 	} {
-		got, err := w.s.JobMarksEnded(w.ctx, x.owner, x.since, x.limit)
-		w.ok("JobMarksEnded", err)
+		got, err := w.s.JobVersionsEnded(w.ctx, x.owner, x.since, x.limit)
+		w.ok("JobVersionsEnded", err)
 		w.same(name, fmt.Sprint(got), fmt.Sprint(marksOf(x.want)))
 	}
 }

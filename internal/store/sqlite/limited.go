@@ -12,8 +12,8 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// joinLines lets a pending job wait for the limits that it names, see store.Hold.
-func (t *tx) joinLines(j *job.Job, keys []string) error {
+// limitJob lets a pending job wait for the limits that it names, see store.Hold.
+func (t *tx) limitJob(j *job.Job, keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (t *tx) joinLines(j *job.Job, keys []string) error {
 		return t.takePlaces(places{account: j.Owner.Number, number: j.Number, due: store.HeldDue(j.DueAt), keys: keys, named: len(keys)}, -1)
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	return t.enterLine(places{j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys)})
+	return t.insertLimited(places{j.Owner.Number, j.Number, due, store.HeldExpiry(j, due), keys, len(keys)})
 }
 
 // places are the places of a job in the orders of limits.
@@ -32,8 +32,8 @@ type places struct {
 	named           int // how many of the keys, the first ones, the job names
 }
 
-// enterLine lets an item wait in the order of the first of its keys.
-func (t *tx) enterLine(p places) error {
+// insertLimited lets an item wait in the order of the first of its keys.
+func (t *tx) insertLimited(p places) error {
 	if err := t.takePlaces(p, 0); err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func (t *tx) keepLimits(j *job.Job) error {
 	return nil
 }
 
-// leaveLines ends what an item has of its limits: its job is final, or its item
+// deleteLimited ends what an item has of its limits: its job is final, or its item
 // is replaced.
-func (t *tx) leaveLines(account, number int64) error {
+func (t *tx) deleteLimited(account, number int64) error {
 	if !t.store.limited.Load() {
 		return nil
 	}
 	if err := t.exec(`DELETE FROM limit_items WHERE account = ? AND number = ?`, account, number); err != nil {
-		return fmt.Errorf("leaving the lines of limits: %w", err)
+		return fmt.Errorf("leaving the orders of limits: %w", err)
 	}
 	return nil
 }
@@ -182,13 +182,13 @@ func (t *tx) holdItem(item *store.HeldItem) error {
 			return err
 		}
 	}
-	if err := t.leaveLines(item.Account, item.Number); err != nil {
+	if err := t.deleteLimited(item.Account, item.Number); err != nil {
 		return err
 	}
 	if err := t.moveHeld(item.Number, item.Due, store.HeldDue(own), time.Time{}, time.Time{}); err != nil {
 		return err
 	}
-	return t.enterLine(places{item.Account, item.Number, own, item.Expires, item.Keys, item.Named})
+	return t.insertLimited(places{item.Account, item.Number, own, item.Expires, item.Keys, item.Named})
 }
 
 // moveHeld changes the due time of a job's item.
@@ -235,21 +235,21 @@ func (s *Store) LimitPass(ctx context.Context, p store.LimitPass) (passed store.
 	return passed, err
 }
 
-// lined is an item of a line.
-type lined struct {
+// limitedItem is an item of an order.
+type limitedItem struct {
 	store.QueueKey
 	own  time.Time
 	kept bool
 }
 
-// line reads the first items of a line, with their keys; see store.InOrder.
-func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, needs []limit.Item, err error) {
-	read := func(which string) (found []lined, err error) {
+// line reads the first items of an order, with their keys; see store.InOrder.
+func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []limitedItem, needs []limit.Item, err error) {
+	read := func(which string) (found []limitedItem, err error) {
 		err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due, i.kept FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
 			WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND `+which+` AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`,
 			func(stmt *sqlite.Stmt) error {
 				c := &columns{stmt: stmt}
-				l := lined{}
+				l := limitedItem{}
 				l.Due, l.Number, l.Account, l.Lane, l.Revision, l.own, l.kept = c.time(), c.int64(), c.int64(), uint32(c.int64()),
 					c.int64(),
 					c.time(), c.int() != 0
@@ -265,7 +265,7 @@ func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, ne
 	if items, err = read(`NOT i.kept`); err != nil {
 		return nil, nil, err
 	}
-	items = store.InOrder(kept, items, ordered, func(l *lined) limit.Place { return limit.Place{Due: l.own, Number: l.Number} }, most)
+	items = store.InOrder(kept, items, ordered, func(l *limitedItem) limit.Place { return limit.Place{Due: l.own, Number: l.Number} }, most)
 	for _, l := range items {
 		need := limit.Item{Due: l.own, Number: l.Number, Kept: l.kept}
 		err := t.query(`SELECT key FROM limit_items WHERE account = ? AND number = ?`, func(stmt *sqlite.Stmt) error {
@@ -280,7 +280,7 @@ func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []lined, ne
 	return items, needs, nil
 }
 
-// pass plans the line of a limit.
+// pass plans the order of a limit.
 func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 	if p.Defer > 0 {
 		return store.LimitPassed{}, t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, t.now.Add(p.Defer), p.Account,
@@ -303,16 +303,16 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 	if err != nil || rows[p.Key] == nil {
 		return store.LimitPassed{}, err
 	}
-	plan := store.PlanLine(p, needs, states, t.now)
+	plan := store.PlanLimit(p, needs, states, t.now)
 	for _, d := range plan.Decisions {
 		l := &items[d.Item]
 		if d.Grant {
 			err = t.grant(l, d)
 		} else {
-			err = t.changeLine(l, p.Key, d.MoveTo)
+			err = t.changeLimit(l, p.Key, d.MoveTo)
 		}
 		if err != nil {
-			return store.LimitPassed{}, fmt.Errorf("planning the line of a limit: %w", err)
+			return store.LimitPassed{}, fmt.Errorf("planning the order of a limit: %w", err)
 		}
 	}
 	for _, key := range plan.Moved {
@@ -353,7 +353,7 @@ func (t *tx) started(p *store.LimitPass) error {
 	return nil
 }
 
-// endPass stores when the line is planned next. A limit that is deleted goes
+// endPass stores when the order is planned next. A limit that is deleted goes
 // with the last item.
 func (t *tx) endPass(p *store.LimitPass, wakeAt time.Time, deleted bool) error {
 	if deleted && wakeAt.IsZero() {
@@ -366,7 +366,7 @@ func (t *tx) endPass(p *store.LimitPass, wakeAt time.Time, deleted bool) error {
 	return t.exec(`UPDATE limits SET wake_at = ? WHERE account = ? AND key = ?`, wakeAt, p.Account, p.Key)
 }
 
-func (t *tx) grant(l *lined, d limit.Decision) error {
+func (t *tx) grant(l *limitedItem, d limit.Decision) error {
 	if err := t.moveHeld(l.Number, l.Due, d.At, d.Until, l.own); err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (t *tx) grant(l *lined, d limit.Decision) error {
 	return t.exec(`UPDATE limit_items SET state = 2, expires = NULL WHERE account = ? AND number = ?`, l.Account, l.Number)
 }
 
-func (t *tx) changeLine(l *lined, from, to string) error {
+func (t *tx) changeLimit(l *limitedItem, from, to string) error {
 	if err := t.exec(`UPDATE limit_items SET state = 0 WHERE account = ? AND number = ? AND key = ?`, l.Account, l.Number,
 		from); err != nil {
 		return err

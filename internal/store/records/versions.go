@@ -7,17 +7,17 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// LogMarks implements store.Marks.
-func (r *Records) LogMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.LogMark, err error) {
+// LogVersions implements store.Versions.
+func (r *Records) LogVersions(ctx context.Context, owner job.Owner, limit int) (versions []store.LogVersion, err error) {
 	err = r.engine.Read(ctx, Pages, Query{
 		SQL:  `SELECT l.id, l.job, ` + payloadSize + ` FROM logs l WHERE l.account = $1 AND l.id < $2 ORDER BY l.id DESC LIMIT $3`,
-		Args: []any{owner.Number, job.IDBound(r.engine.Now().Add(1000)), limit}, Start: func() { marks = nil },
+		Args: []any{owner.Number, job.IDBound(r.engine.Now().Add(1000)), limit}, Start: func() { versions = nil },
 		Row: func(row Row) error {
-			var m store.LogMark
+			var m store.LogVersion
 			err := row.Scan(&m.ID, &m.Job, &m.Size)
-			marks = append(marks, m)
+			versions = append(versions, m)
 			return err
 		},
 	})
-	return marks, err
+	return versions, err
 }

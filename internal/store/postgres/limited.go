@@ -15,27 +15,27 @@ import (
 	"github.com/punctual-dev/punctual/internal/store/records"
 )
 
-// lineEntry lets a job's item wait for one of its keys. The job is given by its
+// limitedEntry lets a job's item wait for one of its keys. The job is given by its
 // number, or by its UUID if its number is not known yet.
-type lineEntry struct {
+type limitedEntry struct {
 	account, number int64
 	id              uuid.UUID
 	key             string
 	due             time.Time
-	first           bool // it waits in the line of this key
+	first           bool // it waits in the order of this key
 	named           bool
 	expires         time.Time // see store.HeldExpiry; of the first one only
 }
 
-// linesOf prepares a pending job to wait for the limits that it names, see
+// limitedEntriesOf prepares a pending job to wait for the limits that it names, see
 // store.Hold.
-func linesOf(j *job.Job) []lineEntry {
+func limitedEntriesOf(j *job.Job) []limitedEntry {
 	keys := store.Hold(j)
 	if len(keys) == 0 {
 		return nil
 	}
 	due, _ := store.OwnDue(j.DueAt)
-	entry := lineEntry{account: j.Owner.Number, number: j.Number, id: j.ID}
+	entry := limitedEntry{account: j.Owner.Number, number: j.Number, id: j.ID}
 	if j.Follows != 0 {
 		entry.due = store.HeldDue(due)
 		entries := entry.each(keys, len(keys))
@@ -47,8 +47,8 @@ func linesOf(j *job.Job) []lineEntry {
 }
 
 // each returns the entry for each key, of which the job names the first ones.
-func (e lineEntry) each(keys []string, named int) []lineEntry {
-	var entries []lineEntry
+func (e limitedEntry) each(keys []string, named int) []limitedEntry {
+	var entries []limitedEntry
 	for i, key := range keys {
 		entry := e
 		entry.key, entry.first, entry.named = key, i == 0, i < named
@@ -60,11 +60,11 @@ func (e lineEntry) each(keys []string, named int) []lineEntry {
 	return entries
 }
 
-// newLines is linesOf for new jobs.
-func newLines(jobs []store.NewJob) []lineEntry {
-	var entries []lineEntry
+// newLimitedEntries is limitedEntriesOf for new jobs.
+func newLimitedEntries(jobs []store.NewJob) []limitedEntry {
+	var entries []limitedEntry
 	for i := range jobs {
-		entries = append(entries, linesOf(jobs[i].Job)...)
+		entries = append(entries, limitedEntriesOf(jobs[i].Job)...)
 	}
 	return entries
 }
@@ -94,20 +94,20 @@ func keepLimits(items []awaiting) []query {
 	}}
 }
 
-// enterLines lets the items of stored jobs wait for their limits. A key that is
+// insertLimited lets the items of stored jobs wait for their limits. A key that is
 // not defined any more permits everything.
-func enterLines(t *tx, entries []lineEntry) []query {
-	queries, wakes := storeLines(entries)
+func insertLimited(t *tx, entries []limitedEntry) []query {
+	queries, wakes := storeLimited(entries)
 	t.wakes = append(t.wakes, wakes...)
 	return queries
 }
 
-// storeLines is enterLines without a notice.
-func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
+// storeLimited is insertLimited without a notice.
+func storeLimited(entries []limitedEntry) ([]query, []store.LimitWake) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	type row = lineEntry
+	type row = limitedEntry
 	earliest := map[store.LimitKey]time.Time{}
 	for i := range entries {
 		e := &entries[i]
@@ -131,7 +131,7 @@ func storeLines(entries []lineEntry) ([]query, []store.LimitWake) {
 			column(entries, func(e *row) int64 { return e.due.UnixMicro() }), column(entries, func(e *row) bool { return e.named }),
 			column(entries, func(e *row) *int64 { return micros(e.expires) }),
 		},
-	}}, wakeLines(wakes)...), wakes
+	}}, wakeLimits(wakes)...), wakes
 }
 
 // compareKeys is the order in which limits are locked, so that two transactions
@@ -140,8 +140,8 @@ func compareKeys(a, b store.LimitKey) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key))
 }
 
-// wakeLines makes lines be planned at a time, if they are not earlier.
-func wakeLines(wakes []store.LimitWake) []query {
+// wakeLimits makes lines be planned at a time, if they are not earlier.
+func wakeLimits(wakes []store.LimitWake) []query {
 	if len(wakes) == 0 {
 		return nil
 	}
@@ -165,8 +165,8 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 	}
 	refs := column(items, func(h *store.HeldItem) store.QueueKey { return h.QueueKey })
 	return s.write(ctx, func(t *tx) error {
-		var entries []lineEntry
-		var moves []lineMove
+		var entries []limitedEntry
+		var moves []limitedMove
 		unused := map[store.LimitKey][]time.Time{}
 		seen := map[int64]bool{}
 		err := t.run(query{
@@ -187,9 +187,9 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 					return nil
 				}
 				seen[h.Number] = true
-				entry := lineEntry{account: h.Account, number: h.Number, id: id, due: own, expires: h.Expires}
+				entry := limitedEntry{account: h.Account, number: h.Number, id: id, due: own, expires: h.Expires}
 				entries = append(entries, entry.each(h.Keys, h.Named)...)
-				moves = append(moves, lineMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
+				moves = append(moves, limitedMove{QueueKey: h.QueueKey, to: store.HeldDue(own)})
 				for _, key := range h.Keys {
 					if !startBy.IsZero() {
 						of := store.LimitKey{Account: h.Account, Key: key}
@@ -206,9 +206,9 @@ func (s *Store) LimitHold(ctx context.Context, items []store.HeldItem) error {
 		if err != nil {
 			return err
 		}
-		queries = append(queries, leaveLines(moves)...)
+		queries = append(queries, deleteLimited(moves)...)
 		queries = append(queries, moveHeld(moves)...)
-		return t.commit(append(queries, enterLines(t, entries)...)...)
+		return t.commit(append(queries, insertLimited(t, entries)...)...)
 	})
 }
 
@@ -243,38 +243,38 @@ func (t *tx) returnStarts(unused map[store.LimitKey][]time.Time) ([]query, error
 	return queries, nil
 }
 
-// lineMove changes the due time of a job's item.
-type lineMove struct {
+// limitedMove changes the due time of a job's item.
+type limitedMove struct {
 	store.QueueKey
 	to      time.Time
 	startBy time.Time
 	own     time.Time
 }
 
-func leaveLines(moves []lineMove) []query {
+func deleteLimited(moves []limitedMove) []query {
 	if len(moves) == 0 {
 		return nil
 	}
 	return []query{{
 		sql: `DELETE FROM limit_items i USING unnest($1::bigint[], $2::bigint[]) AS u (account, number) WHERE i.account = u.account AND i.number = u.number`,
 		args: []any{
-			column(moves, func(m *lineMove) int64 { return m.Account }), column(moves, func(m *lineMove) int64 { return m.Number }),
+			column(moves, func(m *limitedMove) int64 { return m.Account }), column(moves, func(m *limitedMove) int64 { return m.Number }),
 		},
 	}}
 }
 
 // followersLeave removes the places of jobs that follow others.
 func followersLeave(followers []*job.Job) []query {
-	return leaveLines(column(followers, func(j **job.Job) lineMove {
-		return lineMove{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: (*j).Number}, Account: (*j).Owner.Number}}
+	return deleteLimited(column(followers, func(j **job.Job) limitedMove {
+		return limitedMove{QueueKey: store.QueueKey{ItemID: store.ItemID{Number: (*j).Number}, Account: (*j).Owner.Number}}
 	}))
 }
 
-func moveHeld(moves []lineMove) []query {
+func moveHeld(moves []limitedMove) []query {
 	if len(moves) == 0 {
 		return nil
 	}
-	type row = lineMove
+	type row = limitedMove
 	refs := column(moves, func(m *row) store.QueueKey { return m.QueueKey })
 	return []query{{
 		sql: `WITH u AS (SELECT * FROM unnest($1::bigint[], $2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])

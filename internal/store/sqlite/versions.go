@@ -11,13 +11,13 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// selectMarks selects the columns that scanMark reads. SQLite knows the length
+// selectVersions selects the columns that scanVersion reads. SQLite knows the length
 // of args without reading them.
-const selectMarks = `SELECT j.number, j.id, j.account, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + jobArgsSize +
+const selectVersions = `SELECT j.number, j.id, j.account, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + jobArgsSize +
 	`,
 	coalesce(r.node, 0), r.begin_at` + fromJobs
 
-func (t *tx) scanMark(stmt *sqlite.Stmt) (m store.JobMark, account int64) {
+func (t *tx) scanVersion(stmt *sqlite.Stmt) (m store.JobVersion, account int64) {
 	c := &columns{stmt: stmt}
 	m.Number, m.ID = c.int64(), c.uuid()
 	account = c.int64()
@@ -29,39 +29,39 @@ func (t *tx) scanMark(stmt *sqlite.Stmt) (m store.JobMark, account int64) {
 	return m, account
 }
 
-// marks returns the marks of the owner's jobs with the given numbers.
-func (t *tx) marks(owner job.Owner, numbers []int64) (marks []store.JobMark, err error) {
-	err = eachRow(t, selectMarks+`WHERE j.number = ?`, numbers, 0, func(stmt *sqlite.Stmt) (int, error) {
-		if m, account := t.scanMark(stmt); account == owner.Number {
-			marks = append(marks, m)
+// versions returns the versions of the owner's jobs with the given numbers.
+func (t *tx) versions(owner job.Owner, numbers []int64) (versions []store.JobVersion, err error) {
+	err = eachRow(t, selectVersions+`WHERE j.number = ?`, numbers, 0, func(stmt *sqlite.Stmt) (int, error) {
+		if m, account := t.scanVersion(stmt); account == owner.Number {
+			versions = append(versions, m)
 		}
 		return 0, nil
 	})
-	return marks, err
+	return versions, err
 }
 
-// JobMarks implements store.Marks.
-func (s *Store) JobMarks(ctx context.Context, owner job.Owner, limit int) (marks []store.JobMark, err error) {
+// JobVersions implements store.Versions.
+func (s *Store) JobVersions(ctx context.Context, owner job.Owner, limit int) (versions []store.JobVersion, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		query, args := t.newestNumbers(owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
 		numbers, err := t.numbers(query, args...)
 		if err == nil {
-			marks, err = t.marks(owner, numbers)
+			versions, err = t.versions(owner, numbers)
 		}
 		return err
 	})
-	return marks, err
+	return versions, err
 }
 
-// JobMarksOf implements store.Marks.
-func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) (marks []store.JobMark, err error) {
+// JobVersionsOf implements store.Versions.
+func (s *Store) JobVersionsOf(ctx context.Context, owner job.Owner, ids []job.Ref) (versions []store.JobVersion, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
-		marks = nil
+		versions = nil
 		for _, id := range ids {
 			where, arg := jobIs(id)
-			err := t.query(selectMarks+`WHERE `+where, func(stmt *sqlite.Stmt) error {
-				if m, account := t.scanMark(stmt); account == owner.Number {
-					marks = append(marks, m)
+			err := t.query(selectVersions+`WHERE `+where, func(stmt *sqlite.Stmt) error {
+				if m, account := t.scanVersion(stmt); account == owner.Number {
+					versions = append(versions, m)
 				}
 				return nil
 			}, arg)
@@ -71,25 +71,26 @@ func (s *Store) JobMarksOf(ctx context.Context, owner job.Owner, ids []job.Ref) 
 		}
 		return nil
 	})
-	return marks, err
+	return versions, err
 }
 
-// JobMarksEnded implements store.Marks.
-func (s *Store) JobMarksEnded(ctx context.Context, owner job.Owner, since time.Time, limit int) (marks []store.JobMark, err error) {
+// JobVersionsEnded implements store.Versions.
+func (s *Store) JobVersionsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int,
+) (versions []store.JobVersion, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		numbers, err := t.numbers(`SELECT number FROM (SELECT number, account FROM jobs INDEXED BY jobs_final
 				WHERE coalesce(completed_at, cancelled_at, discarded_at) >= ? AND state >= 4
 				ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT ?)
 			WHERE account = ? LIMIT ?`, since, store.EndedLook, owner.Number, limit)
 		if err == nil {
-			marks, err = t.marks(owner, numbers)
+			versions, err = t.versions(owner, numbers)
 		}
 		return err
 	})
-	return marks, err
+	return versions, err
 }
 
-// LogGetMany implements store.Marks.
+// LogGetMany implements store.Versions.
 func (s *Store) LogGetMany(ctx context.Context, owner job.Owner, ids []uuid.UUID) (logs []*job.Log, err error) {
 	err = s.readAs(ctx, pages, func(t *tx) error {
 		logs = nil
