@@ -13,13 +13,13 @@ import (
 
 var markTests = group{
 	"MarksEqualRecords": marksEqualRecords,
-	"OfSomeJobs":        marksOfSome,
+	"OfSomeJobs":        versionsOfSome,
 	"EndedSince":        marksEnded,
 	"LogsByTheirIDs":    marksLogsByID,
 }
 
-// marksOf returns the expected versions of jobs.
-func marksOf(jobs []*job.Job) (versions []store.JobVersion) {
+// versionsOf returns the expected versions of jobs.
+func versionsOf(jobs []*job.Job) (versions []store.JobVersion) {
 	for _, j := range jobs {
 		versions = append(versions, store.JobVersion{
 			Number: j.Number, ID: j.ID, State: j.State, InsertedAt: j.InsertedAt, ScheduledAt: j.ScheduledAt, DueAt: j.DueAt,
@@ -36,7 +36,7 @@ func marksEqualRecords(w *world) {
 			page := job.ListQuery{Limit: limit}
 			jobs, err := w.s.JobVersions(w.ctx, owner, limit)
 			w.ok("JobVersions", err)
-			w.same("the versions of jobs", fmt.Sprint(jobs), fmt.Sprint(marksOf(m.jobList(owner, job.Query{ListQuery: page}))))
+			w.same("the versions of jobs", fmt.Sprint(jobs), fmt.Sprint(versionsOf(m.jobList(owner, job.Query{ListQuery: page}))))
 			var want []store.LogVersion
 			for _, l := range m.logList(owner, job.LogQuery{ListQuery: page}) {
 				want = append(want, store.LogVersion{ID: l.ID, Job: l.Job, Size: len(l.Payload)})
@@ -48,7 +48,7 @@ func marksEqualRecords(w *world) {
 	}
 }
 
-func marksOfSome(w *world) {
+func versionsOfSome(w *world) {
 	a := w.insert(w.oneOff(w.owner, w.past()), w.oneOff(w.owner, w.ahead()), w.oneOff(w.owner, w.ahead()))
 	foreign := w.insertOne(w.oneOff(w.other, w.ahead()))
 	w.begin(a[0])
@@ -58,7 +58,7 @@ func marksOfSome(w *world) {
 	})
 	w.ok("JobVersionsOf", err)
 	slices.SortFunc(got, func(a, b store.JobVersion) int { return int(a.Number - b.Number) })
-	w.same("the versions", fmt.Sprint(got), fmt.Sprint(marksOf([]*job.Job{w.get(a[0]), w.get(a[1])})))
+	w.same("the versions", fmt.Sprint(got), fmt.Sprint(versionsOf([]*job.Job{w.get(a[0]), w.get(a[1])})))
 	if none, err := w.s.JobVersionsOf(w.ctx, w.owner, nil); err != nil || len(none) != 0 {
 		w.Errorf("no ids give %v, %v", none, err)
 	}
@@ -114,6 +114,6 @@ func marksEnded(w *world) {
 	} {
 		got, err := w.s.JobVersionsEnded(w.ctx, x.owner, x.since, x.limit)
 		w.ok("JobVersionsEnded", err)
-		w.same(name, fmt.Sprint(got), fmt.Sprint(marksOf(x.want)))
+		w.same(name, fmt.Sprint(got), fmt.Sprint(versionsOf(x.want)))
 	}
 }
