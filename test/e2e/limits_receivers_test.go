@@ -102,16 +102,23 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
 		"a report":     func(_ harness.JSON, path string) { anyone.Post(path, `{"result":1}`).Want(200) },
 		"a cancelling": func(job harness.JSON, _ string) { owner.Post(jobPath(job)+"/cancel", nil).Want(200) },
 	} {
-		job, _, path := accepting(t, owner.Client, `"limits":["one"],"completion":{"within":[1,"hour"]}`)
-		next := harness.SharedTarget(t).Route(t)
-		create(owner.Client, `{"url":"`+next.URL+`","limits":["one"]}`)
-		if next.Quiet(100 * time.Millisecond); len(next.Hits()) != 0 {
-			t.Fatalf("%s: a job started while another was under way", name)
+		var took time.Duration
+		for range 3 { // a busy machine may be late by chance, a missing notice is each time
+			job, _, path := accepting(t, owner.Client, `"limits":["one"],"completion":{"within":[1,"hour"]}`)
+			next := harness.SharedTarget(t).Route(t)
+			create(owner.Client, `{"url":"`+next.URL+`","limits":["one"]}`)
+			if next.Quiet(100 * time.Millisecond); len(next.Hits()) != 0 {
+				t.Fatalf("%s: a job started while another was under way", name)
+			}
+			ended := time.Now()
+			end(job, path)
+			next.Await(t, 1, soon)
+			if took = time.Since(ended); took <= harness.Allowed(600*time.Millisecond, ended) {
+				took = 0
+				break
+			}
 		}
-		ended := time.Now()
-		end(job, path)
-		next.Await(t, 1, soon)
-		if took := time.Since(ended); took > harness.Allowed(600*time.Millisecond, ended) {
+		if took > 0 {
 			t.Errorf("%s: the next job started after %s", name, took)
 		}
 	}
