@@ -289,7 +289,7 @@ func alertsCard(d *Alerts) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>An alert notifies a webhook, Slack, Microsoft Teams, PagerDuty or an e-mail address when jobs fail, and when they recover. Each alert is for all jobs, for those with a tag, or for one schedule. <a href=\"/docs/guides/alerts\">About alerts</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>An alert sends a message when jobs fail, and when they recover. Each alert is for all jobs, for those with a tag, or for one schedule. <a href=\"/docs/guides/alerts\">About alerts</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
