@@ -24,6 +24,9 @@ func (s *Server) createJobs(c *call) error {
 	if err != nil {
 		return err
 	}
+	if _, given := preference(c.r.Header.Values("Prefer"), "keep-order"); given {
+		b.KeepOrder() // for the relay of an outbox
+	}
 	results, err := s.Service.CreateBatch(c.r.Context(), b)
 	if err != nil {
 		return err

@@ -32,14 +32,7 @@ func (r *Relay) fly(ctx context.Context, batch []row, note string, before []*fli
 	if len(before) > 0 {
 		f.after = before[len(before)-1]
 	}
-	for i := range batch {
-		if at, known := r.sentBefore(&batch[i]); known {
-			if f.known == nil {
-				f.known = map[string]time.Time{}
-			}
-			f.known[batch[i].id] = at
-		}
-	}
+	f.known = r.sentBefore(batch)
 	r.flying.Go(func() {
 		defer close(f.landed)
 		r.guarded(ctx, func(ctx context.Context) {
@@ -77,7 +70,11 @@ func (f *flight) held() bool {
 // is no longer noted as sent. It reports false if the batch is not to be sent.
 func (r *Relay) follow(ctx context.Context, f *flight) bool {
 	if f.after == nil {
-		return true
+		if r.leads() {
+			return true
+		}
+		f.end() // the process stood still while the batch was taken
+		return false
 	}
 	long := time.NewTimer(r.notedFor)
 	defer long.Stop()
@@ -114,7 +111,10 @@ func (r *Relay) deliver(ctx context.Context, f *flight) {
 		r.health.serviceIs(held)
 		r.held(held)
 		r.Log.Warn("rows of the outbox wait", "rows", len(batch), "reason", held.reason)
-		attempts.add(held)
+		if attempts.add(held); held.none {
+			r.notStored(f, batch)
+			attempts = &doubt{since: time.Now()}
+		}
 		if !r.settleHeld(ctx, f) {
 			return
 		}
@@ -137,6 +137,17 @@ func (r *Relay) deliver(ctx context.Context, f *flight) {
 	r.health.serviceIs(nil)
 	f.end()
 	f.complete = true
+}
+
+// notStored forgets that rows may have been sent before: the service has responded that it
+// has none of them.
+func (r *Relay) notStored(f *flight, batch []row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range batch {
+		delete(r.inherited, batch[i].id)
+		delete(f.known, batch[i].id)
+	}
 }
 
 // settleHeld settles the rows of a flight that have an answer: for the others, the service

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +21,18 @@ var postgres = dialect{
 	// those of a standby are its own. Before version 15 they take long to read.
 	incarnated: `CASE WHEN current_setting('server_version_num')::int >= 150000
 		THEN coalesce(extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time())::text, '') ELSE '' END`,
-	limit: limitPostgres,
-	bind:  numbered,
-	ahead: true,
-	turn:  turnPostgres,
-	again: func(err error) bool {
-		var server *pgconn.PgError
-		return errors.As(err, &server) && (server.Code == "40001" || server.Code == "40P01")
-	},
+	refused: func(err error) bool { return coded(err, "42501", "42883") },
+	limit:   limitPostgres,
+	bind:    numbered,
+	ahead:   true,
+	turn:    turnPostgres,
+	again:   func(err error) bool { return coded(err, "40001", "40P01") },
+}
+
+// coded reports whether an error is of the server and has one of the codes.
+func coded(err error, codes ...string) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && slices.Contains(codes, server.Code)
 }
 
 func openPostgres(url string) (*source, error) {

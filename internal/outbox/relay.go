@@ -58,16 +58,16 @@ type Relay struct {
 	health health
 
 	mu        sync.Mutex
-	renewedAt time.Time // when the lease was taken or renewed last; zero if it isn't held
-	standing  string    // the id of the standing note; "" if there is none
-
-	notedFor  time.Duration
-	turning   sync.Mutex           // while a turn changes the position
-	flying    sync.WaitGroup       // for the batches that are being sent
+	renewedAt time.Time            // when the lease was taken or renewed last; zero if it isn't held
+	standing  string               // the id of the standing note; "" if there is none
 	inherited map[string]time.Time // rows that a relay before this one sent, and when
-	left      []note               // its notes
 	suspects  []suspect
-	want      int
+
+	notedFor time.Duration
+	turning  sync.Mutex     // while a turn changes the position
+	flying   sync.WaitGroup // for the batches that are being sent
+	left     []note         // of a relay before this one
+	want     int
 }
 
 // New returns a Relay. It does not connect.
@@ -305,6 +305,8 @@ func (r *Relay) inherit(ctx context.Context) bool {
 		return false
 	}
 	skew := time.Since(now)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.inherited, r.left = map[string]time.Time{}, notes
 	r.suspect(notes, skew)
 	for _, n := range notes {
@@ -319,12 +321,14 @@ func (r *Relay) inherit(ctx context.Context) bool {
 
 // settled forgets the notes of earlier relays whose rows are settled.
 func (r *Relay) settled(t *turn) {
+	r.mu.Lock()
 	for i := range t.answered {
 		delete(r.inherited, t.answered[i].id)
 	}
 	for i := range t.failed {
 		delete(r.inherited, t.failed[i].id)
 	}
+	r.mu.Unlock()
 	r.counted(t)
 }
 
@@ -333,6 +337,11 @@ func (r *Relay) settled(t *turn) {
 func (r *Relay) endedNotes(t *turn, drained bool) {
 	if len(r.left) == 0 {
 		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if drained { // rows that come later were not sent, whenever they were created
+		r.suspects = nil
 	}
 	gone := map[string]bool{}
 	for i := range t.answered {
@@ -343,7 +352,7 @@ func (r *Relay) endedNotes(t *turn, drained bool) {
 	}
 	var left []note
 	for _, n := range r.left {
-		open := n.standing && n.incarnation != r.source.incarnation
+		open := n.lost
 		for _, id := range n.ids {
 			_, waits := r.inherited[id]
 			open = open || waits && !gone[id]

@@ -99,7 +99,8 @@ type recorder struct {
 	again  int // items whose id was known
 	calls  int
 	answer func(w http.ResponseWriter, r *http.Request) bool // true if it has answered
-	// limited has it refuse the items that contain this word for a time.
+	// limited has it refuse the items that contain this word for a time, and those after
+	// them if the relay asks for that.
 	limited atomic.Bool
 }
 
@@ -129,13 +130,15 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var results []string
+	full := false
 	for _, item := range items {
 		id := string(item[len(`{"request_id":"`):][:36])
 		rest := "{" + strings.TrimPrefix(string(item[len(`{"request_id":"`)+37:]), ",")
 		switch {
 		case strings.Contains(rest, "poison"):
 			results = append(results, `{"status":422,"problem":{"status":422,"detail":"this item"}}`)
-		case s.limited.Load() && strings.Contains(rest, "limited"):
+		case s.limited.Load() && strings.Contains(rest, "limited") || full:
+			full = strings.Contains(r.Header.Get("Prefer"), "keep-order")
 			results = append(results, `{"status":429,"problem":{"status":429,"detail":"this item"}}`)
 		case s.ids[id]:
 			s.again++

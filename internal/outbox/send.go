@@ -38,6 +38,7 @@ type hold struct {
 	cause  string // a label: unauthorized, forbidden, rate, unavailable, unreachable or refused
 	after  time.Duration
 	sent   bool // they may be stored
+	none   bool // the service knows all of them, and has stored none
 }
 
 func newClient() *http.Client {
@@ -66,6 +67,7 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 		}
 		first, held := r.send(ctx, batch[:len(batch)/2], done)
 		if held != nil {
+			held.none = false // the others were not sent
 			return append(first, batch[len(batch)/2:]...), held
 		}
 		return r.send(ctx, batch[len(batch)/2:], done)
@@ -74,6 +76,7 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 		return batch, h
 	}
 	var rest []row
+	none := true
 	for i, item := range answer.items {
 		switch status := item.status; {
 		case status == http.StatusOK || status == http.StatusCreated || status == http.StatusGone:
@@ -81,6 +84,8 @@ func (r *Relay) send(ctx context.Context, batch []row, done *turn) ([]row, *hold
 			r.stored(status, batch[i].createdAt)
 		case waits(status):
 			rest, h = append(rest, batch[i]), holdOf(status, detailOf(item.problem))
+			none = none && status == http.StatusTooManyRequests // what is stored is answered at a limit, too
+			h.none = none
 		default:
 			done.failed = append(done.failed, failure{batch[i].withoutJob(), bounded(item.problem, status)})
 		}
@@ -230,7 +235,7 @@ func (r *Relay) post(ctx context.Context, batch []row) (*answer, *hold) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+r.Key)
-	request.Header.Set("Prefer", "return=minimal")
+	request.Header.Set("Prefer", "return=minimal, keep-order")
 	request.Header.Set("User-Agent", "punctual-outbox")
 	got, err := r.Client.Do(request)
 	if err != nil {

@@ -66,6 +66,7 @@ type note struct {
 	// A standing note has no ids, and the incarnation of the database.
 	standing    bool
 	incarnation string
+	lost        bool // the database may have lost light turns since
 }
 
 // source is the tables in a database.
@@ -109,6 +110,8 @@ type dialect struct {
 	// lost commits that were not synced. It is '' where light turns are not possible, and
 	// the expression "" where they never are.
 	incarnated string
+	// refused reports whether the database does not let the role read that expression.
+	refused func(error) bool
 	// ahead reports whether the next batch can be taken before one is settled: the
 	// position leaves out its rows.
 	ahead bool

@@ -37,22 +37,35 @@ type suspect struct {
 // suspect learns from standing notes of an earlier incarnation.
 func (r *Relay) suspect(notes []note, skew time.Duration) {
 	r.suspects = nil
-	for _, n := range notes {
-		if n.standing && n.incarnation != r.source.incarnation {
+	for i := range notes {
+		n := &notes[i]
+		if n.lost = n.standing && n.incarnation != r.source.incarnation; n.lost {
 			r.suspects = append(r.suspects, suspect{until: n.sentAt.Add(lease), at: n.sentAt.Add(skew)})
 		}
 	}
 }
 
-// sentBefore returns when a relay before this one may have sent a row first.
-func (r *Relay) sentBefore(w *row) (at time.Time, known bool) {
-	at, known = r.inherited[w.id]
-	for _, s := range r.suspects {
-		if !w.createdAt.After(s.until) && (!known || s.at.Before(at)) {
-			at, known = s.at, true
+// sentBefore returns when a relay before this one may have sent rows first, by their ids;
+// nil if it sent none of them.
+func (r *Relay) sentBefore(batch []row) (known map[string]time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range batch {
+		w := &batch[i]
+		at, sent := r.inherited[w.id]
+		for _, s := range r.suspects {
+			if !w.createdAt.After(s.until) && (!sent || s.at.Before(at)) {
+				at, sent = s.at, true
+			}
+		}
+		if sent && known == nil {
+			known = map[string]time.Time{}
+		}
+		if sent {
+			known[w.id] = at
 		}
 	}
-	return at, known
+	return known
 }
 
 // stands returns the id of the standing note; "" if there is none.
@@ -82,12 +95,16 @@ func (r *Relay) durable(t *turn) {
 	}
 }
 
-// readIncarnation returns the incarnation of the database; "" if it has none.
+// readIncarnation returns the incarnation of the database; "" if it has none, or the role
+// may not read it.
 func (s *source) readIncarnation(ctx context.Context) (incarnation string, err error) {
 	if s.incarnated == "" {
 		return "", nil
 	}
 	if err := s.db.QueryRowContext(ctx, `SELECT `+s.incarnated).Scan(&incarnation); err != nil {
+		if s.refused(err) {
+			return "", nil
+		}
 		return "", fmt.Errorf("reading whether the database of the outbox recovered: %w", err)
 	}
 	return incarnation, nil

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -196,7 +198,116 @@ func TestRelay_SuspectsRowsAfterSixDays(t *testing.T) {
 			eventually(t, "its note is gone", func() bool {
 				return count(t, db, `SELECT count(*) FROM punctual_outbox_relay WHERE id = 'before'`) == 0
 			})
+			execute(t, db, `INSERT INTO punctual_outbox (job, created_at) VALUES ('{"n":4}', `+long+`)`)
+			eventually(t, "the row that comes later is gone", func() bool { return count(t, db, waiting) == 0 })
+			if n := len(s.stored()); n != 4-wantFailed {
+				t.Errorf("%d rows arrived, want the one that came later, too", n)
+			}
 		})
+	}
+}
+
+// TestRelay_WithThreeGrants needs no other right: where it may not read the incarnation, it
+// has every turn synced.
+func TestRelay_WithThreeGrants(t *testing.T) {
+	t.Parallel()
+	for name, reads := range map[string]bool{"reads the incarnation": true, "may not read it": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, db := onPostgres(t)
+			var role string
+			if err := db.QueryRow(`SELECT 'relay_' || current_database()`).Scan(&role); err != nil {
+				t.Fatal(err)
+			}
+			for _, each := range []string{
+				`CREATE ROLE ` + role + ` LOGIN`, `GRANT SELECT, DELETE ON punctual_outbox TO ` + role,
+				`GRANT SELECT, INSERT ON punctual_outbox_failed TO ` + role,
+				`GRANT SELECT, INSERT, UPDATE, DELETE ON punctual_outbox_relay TO ` + role,
+			} {
+				execute(t, db, each)
+			}
+			t.Cleanup(func() { execute(t, db, `DROP OWNED BY `+role); execute(t, db, `DROP ROLE `+role) })
+			if !reads {
+				execute(t, db, `REVOKE EXECUTE ON FUNCTION pg_stat_get_bgwriter_stat_reset_time() FROM PUBLIC`)
+			}
+			s := newRecorder(t)
+			_, stop := relaying(t, as(t, url, role), s)
+			defer stop()
+			insert(t, db, `{"n":1}`, `{"n":"poison"}`)
+			eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
+			if reads {
+				eventually(t, "the note stands", func() bool { return count(t, db, standingNotes) == 1 })
+			} else if n := count(t, db, standingNotes); n > 0 {
+				t.Errorf("%d notes stand", n)
+			}
+		})
+	}
+}
+
+// as returns the URL of a database for another role.
+func as(t *testing.T, database, role string) string {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("user", role)
+	u.User, u.RawQuery = nil, q.Encode()
+	return u.String()
+}
+
+// TestRelay_KnowsWhatALimitRefused: a row that a limit refuses is not stored, however long
+// ago it was sent first.
+func TestRelay_KnowsWhatALimitRefused(t *testing.T) {
+	t.Parallel()
+	r := &Relay{inherited: map[string]time.Time{"a": time.Now().Add(-doubtful)}, Metrics: newMetrics()}
+	batch := []row{{id: "a"}, {id: "b"}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"data":[{"status":429},{"status":429}]}`))
+	}))
+	defer s.Close()
+	r.Service, r.Client = s.URL, s.Client()
+	f := &flight{done: &turn{}, known: r.sentBefore(batch)}
+	for i := range batch {
+		batch[i].job = []byte(`{}`)
+	}
+	rest, held := r.send(t.Context(), batch, f.done)
+	if len(rest) != 2 || held == nil || !held.none {
+		t.Fatalf("%d rows wait: %+v", len(rest), held)
+	}
+	r.notStored(f, rest)
+	if rest = f.giveUp(rest, &doubt{since: time.Now()}); len(rest) != 2 || len(r.inherited) > 0 {
+		t.Errorf("%d rows are left, %d were sent before", len(rest), len(r.inherited))
+	}
+}
+
+// TestRelay_SettlesWhileNotesAreRead: a batch that waits is settled beside the next turn.
+func TestRelay_SettlesWhileNotesAreRead(t *testing.T) {
+	t.Parallel()
+	const many = 2000
+	r := &Relay{inherited: map[string]time.Time{}, Metrics: newMetrics(), source: &source{}}
+	rows := make([]row, many)
+	var all []string
+	for i := range rows {
+		rows[i].id = fmt.Sprint(i)
+		all = append(all, rows[i].id)
+		r.inherited[rows[i].id] = time.Now()
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		for i := range rows {
+			r.settled(&turn{answered: rows[i : i+1]})
+		}
+	})
+	for i := range 20 {
+		r.left = []note{{id: fmt.Sprint("note", i), ids: all}}
+		r.endedNotes(&turn{}, false)
+		r.sentBefore(rows)
+	}
+	done.Wait()
+	if known := r.sentBefore(rows); known != nil {
+		t.Errorf("%d rows are left", len(known))
 	}
 }
 
@@ -229,7 +340,7 @@ func TestLead_RenewsTheStandingNote(t *testing.T) {
 	renewed("a", true, "mine")
 }
 
-// TestRelay_SettlesWhatIsAnswered of a batch while the rest waits.
+// TestRelay_SettlesWhatIsAnswered of a batch while the rest waits, in its order.
 func TestRelay_SettlesWhatIsAnswered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string, db *sql.DB) {
@@ -237,10 +348,10 @@ func TestRelay_SettlesWhatIsAnswered(t *testing.T) {
 		s.limited.Store(true)
 		insert(t, db, `{"n":1}`, `{"n":"poison"}`, `{"n":"limited"}`, `{"n":4}`)
 		relaying(t, url, s)
-		eventually(t, "one row waits", func() bool { return count(t, db, waiting) == 1 && count(t, db, failedRows) == 1 })
+		eventually(t, "two rows wait", func() bool { return count(t, db, waiting) == 2 && count(t, db, failedRows) == 1 })
 		s.limited.Store(false)
 		eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
-		if got := strings.Join(s.stored(), " "); got != `{"n":1} {"n":4} {"n":"limited"}` || s.repeated() > 0 {
+		if got := strings.Join(s.stored(), " "); got != `{"n":1} {"n":"limited"} {"n":4}` || s.repeated() > 0 {
 			t.Errorf("%d rows again; arrived: %s", s.repeated(), got)
 		}
 	})

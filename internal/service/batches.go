@@ -63,6 +63,7 @@ type Batch struct {
 	jobs     []store.NewJob
 	size     int // bytes
 	atomic   bool
+	ordered  bool // see KeepOrder
 	minimal  bool
 	then     bool // the last of the items waits for all others
 	limits   quota.Limits
@@ -282,7 +283,7 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 			b.jobs[i].Caps = caps
 		}
 	}
-	stored, err := s.batches.Do(ctx, b)
+	stored, err := s.storeBatch(ctx, b)
 	if errors.Is(err, store.ErrNameGone) {
 		return nil, b.allGone()
 	}
@@ -312,6 +313,66 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 	return b.results, nil
 }
 
+// KeepOrder has no job stored after one that exceeds a limit of the account: those after
+// it are refused as it is. It has no effect on an atomic batch, nor on one with a job that
+// waits for the others.
+func (b *Batch) KeepOrder() { b.ordered = !b.atomic && !b.then }
+
+// overtakenError means that jobs would be stored after one that exceeds a limit.
+type overtakenError struct {
+	over store.Quota
+	late []int // the numbers of the requests after it that would be stored
+}
+
+func (e *overtakenError) Error() string {
+	return "a job before others exceeds the limit " + string(e.over)
+}
+
+// storeBatch stores the jobs of a batch. If they are to keep their order, it leaves out
+// those that would be stored after one that exceeds a limit.
+func (s *Service) storeBatch(ctx context.Context, b *Batch) ([]store.Inserted, error) {
+	for {
+		stored, err := s.batches.Do(ctx, b)
+		var overtaken *overtakenError
+		if !errors.As(err, &overtaken) {
+			return stored, err
+		}
+		b.leaveOut(overtaken.late, b.limits.Exceeded(overtaken.over))
+	}
+}
+
+// leaveOut refuses requests, whose numbers are in order.
+func (b *Batch) leaveOut(late []int, refusal error) {
+	n := 0
+	for k := range b.jobs {
+		if len(late) > 0 && late[0] == k {
+			b.results[b.places[k]].Err, late = refusal, late[1:]
+			continue
+		}
+		b.requests[n], b.places[n], b.jobs[n] = b.requests[k], b.places[k], b.jobs[k]
+		n++
+	}
+	b.requests, b.places, b.jobs = b.requests[:n], b.places[:n], b.jobs[:n]
+}
+
+// overtaken returns an error if a job is stored after one that exceeds a limit.
+func (b *Batch) overtaken(stored []store.Inserted) error {
+	first := slices.IndexFunc(stored, func(r store.Inserted) bool { return r.Over != store.QuotaNone })
+	if first < 0 {
+		return nil
+	}
+	e := &overtakenError{over: stored[first].Over}
+	for k := first + 1; k < len(stored); k++ {
+		if !stored[k].Conflict && b.refused(k, &stored[k]) == nil {
+			e.late = append(e.late, k)
+		}
+	}
+	if e.late == nil {
+		return nil
+	}
+	return e
+}
+
 // refused returns the fault for a request that was not stored; nil if it was.
 func (b *Batch) refused(k int, inserted *store.Inserted) error {
 	if inserted.Over != store.QuotaNone {
@@ -330,6 +391,11 @@ func (b *Batch) accept(stored []store.Inserted) error {
 	}
 	if last := len(stored) - 1; b.then && !b.atomic && b.isThen(b.places[last]) {
 		if err := b.refused(last, &stored[last]); err != nil {
+			return err
+		}
+	}
+	if b.ordered {
+		if err := b.overtaken(stored); err != nil {
 			return err
 		}
 	}

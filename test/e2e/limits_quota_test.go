@@ -55,6 +55,28 @@ func TestLimitQuota_OfPendingJobs(t *testing.T) {
 	}
 }
 
+// TestLimitQuota_KeepsTheOrderOfABatch: with keep-order no job is stored after one that a
+// limit refuses, but requests that were answered before are answered again.
+func TestLimitQuota_KeepsTheOrderOfABatch(t *testing.T) {
+	t.Parallel()
+	a := harness.Start(t, harness.Flag("max-schedules", "1")).Account(t)
+	create(a.Client, with(waiting, `"request_id":"known"`))
+	batch := `[` + waiting + `,` + daily + `,` + daily + `,` + waiting + `,{"url":"x"},` + with(waiting, `"request_id":"known"`) + `]`
+	post := func(want string, opts ...harness.RequestOption) {
+		t.Helper()
+		var got []string
+		for _, item := range a.Post(batchPath+"?atomic=false", batch, opts...).Want(200).Data().Items() {
+			got = append(got, item.Get("status").Raw())
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the statuses are %s, want %s", got, want)
+		}
+	}
+	post("201 201 429 429 422 200", harness.Header("Prefer", "return=minimal, keep-order"))
+	post("201 429 429 201 422 200")
+	wantSame(t, "usage", a.Get("/api/account").Want(200).Data().Get("usage"), `{"pending_jobs":4,"schedules":1,"stored_bytes":null,"sampled_at":null}`)
+}
+
 func TestLimitQuota_HoldsForConcurrentCreates(t *testing.T) {
 	t.Parallel()
 	const most = 20
