@@ -140,6 +140,7 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		if err != nil {
 			return nil, err
 		}
+		made := present()
 		a.phases.enter(job.ConnectPhase)
 		conn, kept, err := a.client.connection(ctx, to, a.which(tries))
 		if err != nil {
@@ -148,19 +149,13 @@ func (a *attempt) exchange(ctx context.Context, to route) (*http.Response, error
 		if a.phases.enter(job.SendPhase); !kept {
 			a.phases.took(conn)
 		}
-		waited, err := a.mayLeave(ctx)
+		req, waited, err := a.mayLeave(ctx, req, made)
 		if err != nil {
 			a.client.conns.back(conn)
 			return nil, err
 		}
 		if kept && waited && !a.stillGood(conn) {
 			continue
-		}
-		if waited {
-			if req, err = a.request(ctx); err != nil {
-				a.client.conns.back(conn)
-				return nil, err
-			}
 		}
 		a.hop.take(conn)
 		before := conn.sent.Load()
@@ -200,6 +195,7 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		if err != nil {
 			return nil, err
 		}
+		made := present()
 		a.phases.enter(job.ConnectPhase)
 		conn, kept, err := pool.connection(ctx, to, a.which(tries))
 		if err != nil {
@@ -208,7 +204,7 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 		if a.phases.enter(job.SendPhase); !kept {
 			a.phases.took(conn.raw)
 		}
-		waited, err := a.mayLeave(ctx)
+		req, waited, err := a.mayLeave(ctx, req, made)
 		switch {
 		case err != nil:
 			pool.release(conn)
@@ -219,12 +215,6 @@ func (a *attempt) exchangeHTTP2(ctx context.Context, to route) (*http.Response, 
 				return nil, err
 			}
 			continue
-		}
-		if waited {
-			if req, err = a.request(ctx); err != nil {
-				pool.release(conn)
-				return nil, err
-			}
 		}
 		a.hop.take(conn.raw)
 		w := &writing{begun: sync.OnceFunc(conn.begun)}
@@ -265,21 +255,42 @@ func calm(ctx context.Context, n int) error {
 }
 
 // longWait is how long the question whether a request may be sent takes at most for
-// what is known of its connection to hold. Tests on slow machines raise it.
-var longWait = time.Millisecond
+// what is known of its connection to hold, and longMaking how long it may take to make the
+// request after that. Tests on slow machines raise them.
+var longWait, longMaking = time.Millisecond, 100 * time.Millisecond
 
-// mayLeave returns an error if the request may not be sent any more. waited is whether
-// it took long to find out.
-func (a *attempt) mayLeave(ctx context.Context) (waited bool, err error) {
-	began := present()
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case !a.leave():
-		return false, errTooLate
+// mayLeave returns the request as it is to be sent, or an error if it may not be sent any
+// more. made is when it was made. It is made again if that was some time ago, before the
+// question and after it. Its values may have to be stored for that, which takes long while
+// the store is slow: the question is asked again then. waited is whether it took long to
+// find out.
+func (a *attempt) mayLeave(ctx context.Context, req *http.Request, made moment) (_ *http.Request, waited bool, err error) {
+	for {
+		if made.age() > longWait {
+			if req, err = a.request(ctx); err != nil {
+				return nil, waited, err
+			}
+			made = present()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, waited, ctx.Err()
+		case !a.leave():
+			return nil, waited, errTooLate
+		}
+		a.responded.Store(false)
+		if made.age() <= longWait {
+			return req, waited, nil
+		}
+		waited = true
+		began := present()
+		if req, err = a.request(ctx); err != nil {
+			return nil, waited, err
+		}
+		if made = present(); began.age() <= longMaking {
+			return req, waited, nil
+		}
 	}
-	a.responded.Store(false)
-	return began.age() > longWait, nil
 }
 
 // droppedError means that a connection that was open before the request was closed
@@ -331,7 +342,7 @@ func (a *attempt) leave() bool {
 }
 
 // request returns the request of the next hop, or why it can't be sent. It is made again
-// after a wait for leave, so that its time and its fields are those of when it is sent.
+// after a wait, so that its time and its fields are those of when it is sent.
 func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 	req := new(http.Request).WithContext(ctx)
 	req.Method = a.method

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	log.SetOutput(io.Discard)
 	openLimit, dialLimit = patience, max(dialLimit, patience)
 	recentUse, recentOpen = 15*time.Second, 30*time.Second
-	longWait = 200 * time.Millisecond
+	longWait, longMaking = 200*time.Millisecond, 400*time.Millisecond
 	os.Exit(m.Run())
 }
 

@@ -181,6 +181,32 @@ func TestLeave_BuildsTheFieldsAgainAfterAWait(t *testing.T) {
 	})
 }
 
+// If it takes long to make a request again after a wait, as when its values have to be
+// stored, whether it may leave is asked again.
+func TestLeave_AsksAgainIfTheRequestTakesLongToMake(t *testing.T) {
+	eachProtocol(t, func(t *testing.T, start func(http.Handler) string) {
+		var hits atomic.Int64
+		url := start(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+		r := get(url)
+		asked := 0
+		r.Leave = func() bool {
+			asked++
+			time.Sleep(2 * longWait)
+			return asked == 1
+		}
+		r.Authorize = func(*http.Request, []byte) *job.Failure {
+			if asked == 1 {
+				time.Sleep(2 * longMaking)
+			}
+			return nil
+		}
+		out := newClient(t).Do(t.Context(), r)
+		if out.Failure == nil || asked != 2 || hits.Load() != 0 {
+			t.Errorf("got %+v after %d questions and %d requests; want a failure after 2 and none", out.Failure, asked, hits.Load())
+		}
+	})
+}
+
 // A connection over which a request was not sent has not been used, however often it was
 // taken and listed again.
 func TestRecent_OnlyRequestsThatAreSentUseAConnection(t *testing.T) {
