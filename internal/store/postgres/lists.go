@@ -145,10 +145,11 @@ func (s *Store) indexedNumbers(c *condition, owner job.Owner, q job.Query) strin
 	if q.Order.Field == "job_id" && !q.Order.Desc {
 		order = ascending
 	}
+	b := stateBranch{shown: len(q.States) > 0 || byState, now: s.Now().UnixMicro(), ascending: order == ascending}
 	var branches []string
 	for _, state := range states {
-		rank := strconv.Itoa(slices.Index(shownStates, state))
-		branch := s.inState(c, owner, stateBranch{state, rank, len(q.States) > 0 || byState, c.upTo(q.After), order == ascending})
+		b.state, b.rank, b.last = state, strconv.Itoa(slices.Index(shownStates, state)), c.upTo(q.After)
+		branch := inState(c, owner, b)
 		branches = append(branches, `(`+branch+c.numbered(` LIMIT ?`, q.Offset+q.Limit)+`)`)
 	}
 	if byState {
@@ -162,20 +163,20 @@ type stateBranch struct {
 	state     job.State
 	rank      string // a second column
 	shown     bool   // without the executing ones among the pending ones
+	now       int64  // the same for all branches: a job is in one of them
 	last      string // the highest number
 	ascending bool   // in place of descending
 }
 
 // inState selects the numbers of an owner's jobs in a state.
-func (s *Store) inState(c *condition, owner job.Owner, b stateBranch) string {
-	now := s.Now().UnixMicro()
+func inState(c *condition, owner job.Owner, b stateBranch) string {
 	sql := `SELECT j.number, ` + b.rank + ` AS rank FROM `
 	if b.state == job.Executing {
 		direction := ` DESC`
 		if b.ascending {
 			direction = ` ASC`
 		}
-		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, now) + b.last +
+		return sql + c.numbered(`runs j WHERE j.account = (SELECT ?::bigint) AND j.node > 0 AND j.kind = 0 AND j.begin_at <= ? AND j.number <= `, owner.Number, b.now) + b.last +
 			` ORDER BY j.number` + direction
 	}
 	where, order := c.having(owner, `state`, c.numbered(`?::smallint`, int16(b.state)), b.last)
@@ -184,7 +185,7 @@ func (s *Store) inState(c *condition, owner job.Owner, b stateBranch) string {
 	}
 	branch := sql + `jobs j WHERE ` + where
 	if b.shown && !b.state.Final() {
-		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, now)
+		branch += c.numbered(` AND NOT EXISTS (SELECT FROM runs r WHERE r.account = (SELECT ?::bigint) AND r.node > 0 AND r.kind = 0 AND r.number = j.number AND r.begin_at <= ? OFFSET 0)`, owner.Number, b.now)
 	}
 	return branch + order
 }

@@ -28,11 +28,11 @@ func (s *Store) sources(owner job.Owner, q job.Query) (all []source) {
 			return []string{`SELECT j.number FROM jobs j WHERE ` + where + order}
 		})
 	}
-	switch {
+	switch now := s.Now().UnixMicro(); {
 	case len(q.States) > 0:
 		all = append(all, func(c *condition, last string) (states []string) {
 			for _, state := range q.States {
-				states = append(states, s.inState(c, owner, stateBranch{state: state, rank: `0`, shown: true, last: last}))
+				states = append(states, inState(c, owner, stateBranch{state: state, rank: `0`, shown: true, now: now, last: last}))
 			}
 			return states
 		})
@@ -138,7 +138,8 @@ func (s *Store) sift(owner job.Owner, q job.Query, look, from int, found *walked
 			if hit {
 				found.numbers = append(found.numbers, number)
 			}
-			if place == look || len(found.numbers) == before+q.Limit {
+			// Behind the times there is nothing to continue with.
+			if number > found.lowest && (place == look || len(found.numbers) == before+q.Limit) {
 				found.next = number
 			}
 			return err

@@ -23,6 +23,7 @@ var filterTests = group{
 	"CountsAreBounded":        filtersCountsBounded,
 	"WalksAreBounded":         filtersWalksBounded,
 	"TimesReachFar":           filtersTimesReachFar,
+	"CountsEndWithTheTimes":   filtersCountsEndWithTheTimes,
 	"ScansRefuseOrders":       filtersScansRefuseOrders,
 	"FollowChanges":           filtersFollowChanges,
 	"EndWithTheRecord":        filtersEndWithTheRecord,
@@ -270,6 +271,38 @@ func filtersTimesReachFar(w *world) {
 	for _, q := range []job.Query{{Since: w.now.Add(time.Hour)}, {Until: w.now.Add(-time.Hour)}} {
 		if q.Limit = 10; len(w.listJobs(w.owner, q)) != 0 {
 			w.Errorf("%+v selects jobs", q)
+		}
+	}
+}
+
+// filtersCountsEndWithTheTimes: jobs before the times neither make counts uncertain nor
+// have a page followed by another.
+func filtersCountsEndWithTheTimes(w *world) {
+	const before, within, limit = 20, 4, 6
+	since := w.now.Add(-time.Second)
+	var want []*job.Job
+	for i := range before + within {
+		n := w.labelled("a")
+		if i < before {
+			n.Job.InsertedAt = w.now.Add(-2*job.InsertWithin - time.Duration(before-i)*time.Second)
+		} else {
+			n.Job.InsertedAt = since
+		}
+		n.Job.ID = job.NewID(n.Job.InsertedAt)
+		if j := w.insertOne(n); i >= before {
+			want = append([]*job.Job{j}, want...)
+		}
+	}
+	for _, q := range []job.Query{{Tags: []string{"a"}}, {Tags: []string{"a"}, States: []job.State{job.Available, job.Retryable}}, {}} {
+		q.Since = since
+		got, cut, err := w.s.JobTally(w.ctx, w.owner, q, limit)
+		if w.ok("JobTally", err); got[job.Available] != within || cut {
+			w.Errorf("%+v: %d, cut %v, want all %d", q, got[job.Available], cut, within)
+		}
+		q.Limit = 10
+		page, next, err := w.s.JobScan(w.ctx, w.owner, q, limit+1, nil)
+		if w.ok("JobScan", err); numbers(page) != numbers(want) || next != 0 {
+			w.Errorf("%+v: %s, next %d, want %s and no next", q, numbers(page), next, numbers(want))
 		}
 	}
 }
