@@ -16,9 +16,17 @@ func TestQStash_RefusesWhatItWouldMisread(t *testing.T) {
 	other := qstash(t, a, "POST", "/v2/publish/https://example.com/", "", later).Get("messageId").Str()
 	for _, refused := range []string{
 		`{"messageIds":[]}`, `{"messageIds":null}`, `{"messageIds":[null]}`, `{"messageIds":[{}]}`, `{"ids":["x"]}`, `["x"]`, `{`,
+		`{"messageIds":""}`, `{"label":[""]}`,
 	} {
 		if status, text := qstashStatus(t, a, "DELETE", "/v2/messages", refused, nil); status != http.StatusBadRequest {
 			t.Errorf("a cancel with the body %s: %d %s", refused, status, text)
+		}
+	}
+	for _, refused := range []string{
+		"messages?messageIds=", "dlq?messageId=", "workflows/runs?workflowRunId=", "workflows/dlq?messageId=msg_x",
+	} {
+		if status, text := qstashStatus(t, a, "DELETE", "/v2/"+refused, "", nil); status != http.StatusBadRequest {
+			t.Errorf("DELETE %s: %d %s", refused, status, text)
 		}
 	}
 	for _, cron := range []string{"CRON_TZ= 0 9 * * *", "CRON_TZ=Nowhere/Here 0 9 * * *"} {

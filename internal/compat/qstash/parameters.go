@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -19,42 +20,65 @@ func (c *call) parameters() (url.Values, error) {
 	if err != nil {
 		return nil, bad("the query can't be decoded")
 	}
-	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
+	if c.reads() {
 		return values, nil
 	}
-	body, err := c.ReadAll(maxFilterBody)
-	if err != nil {
+	if err := c.readBody(values); err != nil {
 		return nil, err
 	}
-	if body = bytes.TrimSpace(body); len(body) == 0 {
-		return values, nil
-	}
-	leave, err := c.EnterParsing(len(body))
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	filters, err := rawjson.Read(body)
-	if err != nil || filters.Kind() != '{' {
-		return nil, bad("the body must be a JSON object of filters")
-	}
-	for _, m := range rawjson.Members(filters) {
-		if err := addFilter(values, m); err != nil {
-			return nil, err
+	for name, given := range values {
+		if name != "cursor" && slices.Contains(given, "") {
+			return nil, emptyFilter(name)
 		}
 	}
 	return values, nil
 }
 
-// addFilter adds the values of a member of a body. One without a value is refused: it
-// would select all messages, which its sender hardly means.
+// reads reports whether a call changes nothing.
+func (c *call) reads() bool {
+	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
+}
+
+// emptyFilter returns the error for a filter without a value, which would select all
+// messages: its sender hardly means that.
+func emptyFilter(name string) error {
+	return bad(strconv.Quote(name) + " is empty; omit it to select all messages")
+}
+
+// readBody adds the filters in a call's body.
+func (c *call) readBody(values url.Values) error {
+	body, err := c.ReadAll(maxFilterBody)
+	if err != nil {
+		return err
+	}
+	if body = bytes.TrimSpace(body); len(body) == 0 {
+		return nil
+	}
+	leave, err := c.EnterParsing(len(body))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	filters, err := rawjson.Read(body)
+	if err != nil || filters.Kind() != '{' {
+		return bad("the body must be a JSON object of filters")
+	}
+	for _, m := range rawjson.Members(filters) {
+		if err := addFilter(values, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFilter adds the values of a member of a body.
 func addFilter(values url.Values, m rawjson.Member) error {
 	if m.Value.Kind() != '[' {
 		return addFilterValue(values, m.Name, m.Value)
 	}
 	items := rawjson.Elements(m.Value)
 	if len(items) == 0 {
-		return bad(strconv.Quote(m.Name) + " is empty; omit it to select all messages")
+		return emptyFilter(m.Name)
 	}
 	for _, item := range items {
 		if err := addFilterValue(values, m.Name, item); err != nil {

@@ -60,7 +60,7 @@ func (c *call) runFilter(most int, exact bool) (*runFilter, error) {
 			}
 			continue
 		}
-		if slices.Contains(ignored, name) {
+		if slices.Contains(ignored, name) && (name != "messageId" || c.reads()) {
 			continue
 		}
 		if err := f.one(name, given[0]); err != nil {
