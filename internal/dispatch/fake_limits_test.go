@@ -9,10 +9,10 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// fakeLimits are the limits and lines of a fakeQueue, all of account 1.
+// fakeLimits are the limits and orders of a fakeQueue, all of account 1.
 type fakeLimits struct {
 	states map[string]*limit.State
-	lines  map[string][]store.HeldItem
+	orders map[string][]store.HeldItem
 	wakes  map[string]time.Time
 	passes int
 }
@@ -22,7 +22,7 @@ func (q *fakeQueue) limit(key string, l limit.Limit) store.Notice {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.limits.states == nil {
-		q.limits = fakeLimits{states: map[string]*limit.State{}, lines: map[string][]store.HeldItem{}, wakes: map[string]time.Time{}}
+		q.limits = fakeLimits{states: map[string]*limit.State{}, orders: map[string][]store.HeldItem{}, wakes: map[string]time.Time{}}
 	}
 	state := q.limits.states[key]
 	if state == nil {
@@ -73,8 +73,8 @@ func (q *fakeQueue) LimitExpire(context.Context, int) (next time.Time, err error
 		return time.Time{}, errDown
 	}
 	now := time.Now().Add(q.step).Truncate(time.Microsecond)
-	for key, line := range q.limits.lines {
-		q.limits.lines[key] = slices.DeleteFunc(line, func(h store.HeldItem) bool {
+	for key, line := range q.limits.orders {
+		q.limits.orders[key] = slices.DeleteFunc(line, func(h store.HeldItem) bool {
 			if h.Expires.IsZero() {
 				return false
 			}
@@ -93,9 +93,9 @@ func (q *fakeQueue) LimitExpire(context.Context, int) (next time.Time, err error
 }
 
 func (q *fakeQueue) join(key string, h store.HeldItem) {
-	line := append(q.limits.lines[key], h)
+	line := append(q.limits.orders[key], h)
 	slices.SortStableFunc(line, func(a, b store.HeldItem) int { return a.Due.Compare(b.Due) })
-	q.limits.lines[key] = line
+	q.limits.orders[key] = line
 	now := time.Now().Add(q.step)
 	q.limits.wakes[key] = now
 	go q.notify(store.Notice{Limits: []store.LimitWake{{LimitKey: store.LimitKey{Account: 1, Key: key}, At: now}}})
@@ -133,13 +133,13 @@ func (q *fakeQueue) LimitPass(_ context.Context, p store.LimitPass) (store.Limit
 	}
 	q.limits.passes++
 	now := time.Now().Add(q.step).Truncate(time.Microsecond)
-	line := q.limits.lines[p.Key]
+	line := q.limits.orders[p.Key]
 	var needs []limit.Item
 	for _, h := range line[:min(p.Limit, len(line))] {
 		needs = append(needs, limit.Item{Due: h.Due, Keys: h.Keys})
 	}
 	plan := store.PlanLimit(&p, needs, q.limits.states, now)
-	q.limits.lines[p.Key] = line[len(plan.Decisions):]
+	q.limits.orders[p.Key] = line[len(plan.Decisions):]
 	q.limits.wakes[p.Key] = plan.WakeAt
 	for i, d := range plan.Decisions {
 		h := line[i]

@@ -39,7 +39,7 @@ const (
 	wakesLimit = 256
 	// wakeAhead is how long before its time an order is kept in memory.
 	wakeAhead = wakesEvery + 500*time.Millisecond
-	maxLines  = 10_000
+	maxOrders = 10_000
 	// blockedDefer is how long the orders of blocked accounts are left alone.
 	blockedDefer = 5 * time.Second
 )
@@ -47,12 +47,12 @@ const (
 // limitKeeper plans the orders of limits when it is time. Other goroutines tell
 // it of items that were stored, of starts and of ends.
 type limitKeeper struct {
-	mu    sync.Mutex
-	lines map[store.LimitKey]*limitOrder
-	turns map[int64]uint64 // by account: when it had its last turn
-	turn  uint64
-	wake  chan struct{}
-	moved atomic.Bool // the store's clock was moved: the orders are to be read
+	mu     sync.Mutex
+	orders map[store.LimitKey]*limitOrder
+	turns  map[int64]uint64 // by account: when it had its last turn
+	turn   uint64
+	wake   chan struct{}
+	moved  atomic.Bool // the store's clock was moved: the orders are to be read
 }
 
 // limitOrder is an order to be planned.
@@ -66,19 +66,19 @@ type limitOrder struct {
 }
 
 func newLimitKeeper() *limitKeeper {
-	return &limitKeeper{lines: map[store.LimitKey]*limitOrder{}, turns: map[int64]uint64{}, wake: make(chan struct{}, 1)}
+	return &limitKeeper{orders: map[store.LimitKey]*limitOrder{}, turns: map[int64]uint64{}, wake: make(chan struct{}, 1)}
 }
 
 // plan requests a pass at a time, if none is requested earlier. Called with mu
 // held. It returns the order; nil if there is no room for it.
 func (k *limitKeeper) plan(key store.LimitKey, at time.Time) *limitOrder {
-	l := k.lines[key]
+	l := k.orders[key]
 	if l == nil {
-		if len(k.lines) >= maxLines {
+		if len(k.orders) >= maxOrders {
 			return nil // a later read of the store finds it
 		}
 		l = &limitOrder{size: grantFirst}
-		k.lines[key] = l
+		k.orders[key] = l
 	}
 	if l.at.IsZero() || at.Before(l.at) {
 		l.at = at
@@ -96,7 +96,7 @@ func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay tim
 	defer k.mu.Unlock()
 	for _, w := range wakes {
 		at := w.At.Add(-grantLead)
-		if l := k.lines[w.LimitKey]; l == nil || l.at.IsZero() && !l.running {
+		if l := k.orders[w.LimitKey]; l == nil || l.at.IsZero() && !l.running {
 			at = at.Add(delay)
 		}
 		if at.Sub(now) <= wakeAhead {
@@ -109,7 +109,7 @@ func (k *limitKeeper) planMany(wakes []store.LimitWake, now time.Time, delay tim
 func (k *limitKeeper) busy(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, l := range k.lines {
+	for _, l := range k.orders {
 		if l.running || !l.at.IsZero() && l.at.Sub(now) <= reportAfter {
 			return true
 		}
@@ -117,15 +117,15 @@ func (k *limitKeeper) busy(now time.Time) bool {
 	return false
 }
 
-// next takes up to n lines whose time has come, and returns when the next one's
+// next takes up to n orders whose time has come, and returns when the next one's
 // comes. Accounts take turns, so that one with many limits delays nobody else's;
-// of an account's lines the earliest is first.
+// of an account's orders the earliest is first.
 func (k *limitKeeper) next(now time.Time, n int) (due []store.LimitPass, at time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at = now.Add(wakesEvery)
 	ready := map[int64][]store.LimitKey{}
-	for key, l := range k.lines {
+	for key, l := range k.orders {
 		switch {
 		case l.running || l.at.IsZero():
 		case l.at.After(now):
@@ -136,14 +136,14 @@ func (k *limitKeeper) next(now time.Time, n int) (due []store.LimitPass, at time
 	}
 	for ; n > 0 && len(ready) > 0; n-- {
 		key := k.take(ready)
-		l := k.lines[key]
+		l := k.orders[key]
 		due = append(due, store.LimitPass{LimitKey: key, Starts: l.starts, Ahead: grantAhead, Grace: startGrace, Limit: l.size})
 		l.running, l.at, l.starts = true, time.Time{}, nil
 	}
 	return due, at
 }
 
-// take removes from ready, which is not empty, the earliest line of the account
+// take removes from ready, which is not empty, the earliest order of the account
 // whose last turn was longest ago.
 func (k *limitKeeper) take(ready map[int64][]store.LimitKey) store.LimitKey {
 	account, first := int64(0), uint64(math.MaxUint64)
@@ -152,20 +152,20 @@ func (k *limitKeeper) take(ready map[int64][]store.LimitKey) store.LimitKey {
 			account, first = a, turn
 		}
 	}
-	if len(k.turns) > maxLines {
+	if len(k.turns) > maxOrders {
 		clear(k.turns)
 	}
 	k.turn++
 	k.turns[account] = k.turn
-	lines := ready[account]
+	orders := ready[account]
 	i := 0
-	for j := range lines {
-		if k.lines[lines[j]].at.Before(k.lines[lines[i]].at) {
+	for j := range orders {
+		if k.orders[orders[j]].at.Before(k.orders[orders[i]].at) {
 			i = j
 		}
 	}
-	key := lines[i]
-	if ready[account] = slices.Delete(lines, i, i+1); len(lines) == 1 {
+	key := orders[i]
+	if ready[account] = slices.Delete(orders, i, i+1); len(orders) == 1 {
 		delete(ready, account)
 	}
 	return key
@@ -177,7 +177,7 @@ func (k *limitKeeper) take(ready map[int64][]store.LimitKey) store.LimitKey {
 func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err error, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	l := k.lines[p.LimitKey]
+	l := k.orders[p.LimitKey]
 	l.running, l.blocked, l.serial = false, result.Blocked, result.Serial
 	if err == nil {
 		l.size = nextSize(p.Limit, result.Decided)
@@ -192,7 +192,7 @@ func (k *limitKeeper) passed(p *store.LimitPass, result store.LimitPassed, err e
 		k.plan(key, now)
 	}
 	if l.at.IsZero() && len(l.starts) == 0 && !l.blocked {
-		delete(k.lines, p.LimitKey)
+		delete(k.orders, p.LimitKey)
 	}
 }
 
@@ -214,7 +214,7 @@ func (d *Dispatcher) LimitStarted(account, number int64, keys []string, until, a
 	defer k.mu.Unlock()
 	for _, key := range keys {
 		of, soon := store.LimitKey{Account: account, Key: key}, now.Add(reportAfter)
-		if l := k.lines[of]; l != nil && l.serial {
+		if l := k.orders[of]; l != nil && l.serial {
 			soon = now
 		}
 		l := k.plan(of, soon)
@@ -234,7 +234,7 @@ func (d *Dispatcher) limitsFreed(e *entry) {
 	defer d.limits.mu.Unlock()
 	for _, name := range e.limits {
 		key, at := store.LimitKey{Account: e.ref.Account, Key: name}, now
-		if l := d.limits.lines[key]; l == nil || !l.blocked {
+		if l := d.limits.orders[key]; l == nil || !l.blocked {
 			at = now.Add(reportAfter)
 		}
 		d.limits.plan(key, at)
@@ -251,7 +251,7 @@ func (d *Dispatcher) LimitsFreed(account int64, keys []string) {
 	defer d.limits.mu.Unlock()
 	for _, name := range keys {
 		key := store.LimitKey{Account: account, Key: name}
-		switch l := d.limits.lines[key]; {
+		switch l := d.limits.orders[key]; {
 		case l == nil && (!others || store.IsHostLimit(name)):
 		case l != nil && l.blocked && !l.running:
 			d.limits.plan(key, now)
@@ -301,7 +301,7 @@ func (k *limitKeeper) poke() {
 	}
 }
 
-// readWakes reads which lines are to be planned.
+// readWakes reads which orders are to be planned.
 func (d *Dispatcher) readWakes(ctx context.Context, now time.Time) {
 	wakes, err := d.Queue.LimitWakes(store.Routine(ctx), now.Add(wakeAhead), wakesLimit)
 	if err != nil {
@@ -317,7 +317,7 @@ func (d *Dispatcher) readWakes(ctx context.Context, now time.Time) {
 	d.limits.planMany(wakes, now, delay)
 }
 
-// limitPass plans one line.
+// limitPass plans one order.
 func (d *Dispatcher) limitPass(ctx context.Context, p *store.LimitPass) {
 	if d.items.blockedAccounts()[p.Account] {
 		p.Defer = blockedDefer

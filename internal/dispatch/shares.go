@@ -107,8 +107,8 @@ func (l *lanes) fairShare(a *account, s slots) int {
 	return min(share, half)
 }
 
-// allows reports whether a lane may have one of the capacity slots left to its
-// account.
+// allows reports whether a lane may have a slot of its account, which may have
+// capacity more.
 func (a *account) allows(n *lane, capacity int) bool {
 	left := capacity - lastReserve(a.inUse+capacity)
 	switch {

@@ -207,7 +207,7 @@ func neverRuns(a about) (time.Time, string) {
 // limitStarves finds schedules of which points are lost, or runs wait at the end,
 // because of a limit.
 func limitStarves(a about) (time.Time, string) {
-	if a.byLimit == 0 && (a.actor.line == nil || a.to.Sub(a.actor.limitedItem) < time.Minute) {
+	if a.byLimit == 0 && (a.actor.line == nil || a.to.Sub(a.actor.limitedSince) < time.Minute) {
 		return time.Time{}, ""
 	}
 	var others []string

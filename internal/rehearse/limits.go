@@ -45,7 +45,7 @@ func (r *rehearsal) limitsOf(s *job.Schedule) []string {
 
 // hold makes an actor's run, which is due, wait for its limits.
 func (r *rehearsal) hold(a *actor) {
-	a.own, a.limitedItem = a.run.DueAt, r.now
+	a.own, a.limitedSince = a.run.DueAt, r.now
 	l := r.lines[a.keys[0]]
 	r.join(a, l)
 	item := &store.QueueItem{Job: a.run, Schedule: a.schedule, OwnDue: a.own}
@@ -84,7 +84,7 @@ func (r *rehearsal) expireHeld(a *actor) {
 
 // held counts an attempt that limits have held back until now.
 func (r *rehearsal) held(a *actor) {
-	if waited := r.now.Sub(a.limitedItem); waited > 0 {
+	if waited := r.now.Sub(a.limitedSince); waited > 0 {
 		a.out.Limited.Count++
 		a.out.Limited.Longest = max(a.out.Limited.Longest, waited)
 	}

@@ -81,20 +81,20 @@ type undo struct {
 
 // actor is a schedule in the rehearsal.
 type actor struct {
-	index       int32
-	version     uint32 // of its event; others are stale
-	schedule    *job.Schedule
-	course      *lifecycle.Course
-	run         *job.Job
-	attempt     *lifecycle.Attempt // under way
-	began       time.Time
-	out         *Outcome
-	keys        []string  // of its limits
-	own         time.Time // the run's own due time, if it needs limits
-	limitedItem time.Time // when it began to wait for them
-	line        *line     // in which it waits
-	taken       bool      // its limits were granted
-	counted     bool      // the run has started before
+	index        int32
+	version      uint32 // of its event; others are stale
+	schedule     *job.Schedule
+	course       *lifecycle.Course
+	run          *job.Job
+	attempt      *lifecycle.Attempt // under way
+	began        time.Time
+	out          *Outcome
+	keys         []string  // of its limits
+	own          time.Time // the run's own due time, if it needs limits
+	limitedSince time.Time // when it began to wait for them
+	line         *line     // in which it waits
+	taken        bool      // its limits were granted
+	counted      bool      // the run has started before
 
 	share    float64
 	seed     uint64
@@ -306,7 +306,7 @@ func (a *actor) ready(now time.Time) time.Time {
 	if a.own.IsZero() {
 		return now
 	}
-	return a.limitedItem
+	return a.limitedSince
 }
 
 // cutHere ends the result just before now. What has started now does not count.

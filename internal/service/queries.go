@@ -60,7 +60,7 @@ func (s *Service) FailedJobs(ctx context.Context, owner job.Owner, since time.Ti
 const (
 	// maxReruns is how many reruns of reruns are followed to the first job.
 	maxReruns = 5
-	// maxOrigins is of how many reruns the first job is looked up, each by itself.
+	// maxOrigins is of how many reruns the first job is looked up.
 	maxOrigins = 500
 )
 

@@ -22,19 +22,19 @@ const (
 	runsLooked = 20_000
 )
 
-// RunCursor is a position among an account's runs, latest first. The zero cursor is before the
-// latest.
+// RunCursor is a position among an account's runs, latest first. The zero cursor is before
+// the latest.
 type RunCursor struct {
 	CreatedAt time.Time
 	ID        string
 }
 
-// String returns the cursor as a cursor has it, which ReadRunCursor reads; "" for nil.
-func (m *RunCursor) String() string {
-	if m == nil {
+// String returns the text of a cursor, which ReadRunCursor reads; "" for nil.
+func (c *RunCursor) String() string {
+	if c == nil {
 		return ""
 	}
-	return strconv.FormatInt(m.CreatedAt.UnixMicro(), 10) + "-" + m.ID
+	return strconv.FormatInt(c.CreatedAt.UnixMicro(), 10) + "-" + c.ID
 }
 
 // ReadRunCursor reads what String returned; false for any other text.

@@ -66,7 +66,7 @@ type MonthsChange struct {
 // Months stores what monthly reports count. Runs are counted from their jobs and logs
 // some time after their end, so that their end costs nothing more.
 type Months interface {
-	// MonthsEnded returns the schedules of up to limit jobs behind a mark that became final
+	// MonthsEnded returns the schedules of up to limit jobs behind a cursor that became final
 	// before a time. It may miss jobs whose end was stored late.
 	MonthsEnded(ctx context.Context, after PruneCursor, before time.Time, limit int) (EndedSchedules, error)
 	// MonthsRead reads the months of schedules with up to limit runs each that are not
@@ -78,10 +78,10 @@ type Months interface {
 	// MonthsWrite stores changes. It skips those of schedules that don't exist, or of which
 	// runs were counted since they were read.
 	MonthsWrite(ctx context.Context, changes []MonthsChange) error
-	// MonthsCursor returns the mark that MonthsCursorPut has stored; the zero mark before.
+	// MonthsCursor returns the cursor that MonthsCursorPut has stored; the zero cursor before.
 	MonthsCursor(ctx context.Context) (PruneCursor, error)
-	// MonthsCursorPut stores a mark, unless a later one is stored.
-	MonthsCursorPut(ctx context.Context, mark PruneCursor) error
+	// MonthsCursorPut stores a cursor, unless a later one is stored.
+	MonthsCursorPut(ctx context.Context, cursor PruneCursor) error
 	// MonthsPrune deletes up to limit rows of months before a given one, and returns how
 	// many it deleted.
 	MonthsPrune(ctx context.Context, before int64, limit int) (int, error)

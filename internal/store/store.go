@@ -109,7 +109,7 @@ type Jobs interface {
 	JobChange(ctx context.Context, owner job.Owner, id job.Ref, decide Decide) (*job.Job, error)
 	// JobGetMany returns the given jobs of the owner in the order given, nil for
 	// those that don't exist. Its result is not bounded: callers check the sizes
-	// first, see Marks.
+	// first, see Versions.
 	JobGetMany(ctx context.Context, owner job.Owner, ids []job.Ref) ([]*job.Job, error)
 	// JobTally returns the number of the owner's jobs that match the filters of q, by
 	// state as clients see it, each up to limit. With filters other than states it

@@ -95,8 +95,8 @@ type WaitQueue interface {
 	// changes of one of the jobs or Decide panics.
 	WaitApply(ctx context.Context, step WaitStep) (considered int, err error)
 	// WaitSweep stores the ends that are missing among up to limit awaited jobs behind a
-	// mark: those that a node of an older version has not stored. It returns the mark to
-	// continue behind; the zero mark after the last.
+	// cursor: those that a node of an older version has not stored. It returns the cursor to
+	// continue behind; the zero cursor after the last.
 	WaitSweep(ctx context.Context, after WaitCursor, limit int) (next WaitCursor, stored int, err error)
 	// WaitPage returns up to limit of an account's rows behind a job and one that it waits
 	// for, in order of both.

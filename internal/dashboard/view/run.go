@@ -172,8 +172,8 @@ const (
 	maxComparedText  = 8 << 10
 )
 
-// limitedEntriesOf returns the lines of a text that are compared, and whether there are more.
-func limitedEntriesOf(text string) (lines []string, more bool) {
+// linesOf returns the lines of a text that are compared, and whether there are more.
+func linesOf(text string) (lines []string, more bool) {
 	kept, left := ui.Clip(text, maxComparedText)
 	lines = strings.Split(kept, "\n")
 	if len(lines) > maxComparedLines {
@@ -284,8 +284,8 @@ type Comparison struct {
 func (c *Comparison) parts() []comparedPart {
 	a, b := &c.Attempts[c.Left], &c.Attempts[c.Right]
 	part := func(title, left, right string) comparedPart {
-		x, moreX := limitedEntriesOf(left)
-		y, moreY := limitedEntriesOf(right)
+		x, moreX := linesOf(left)
+		y, moreY := linesOf(right)
 		return comparedPart{title, compareLines(x, y), moreX || moreY}
 	}
 	return []comparedPart{part("Request", requestText(a), requestText(b)), part("Response", responseText(a), responseText(b))}

@@ -84,7 +84,7 @@ func TestRun_ComparesLines(t *testing.T) {
 			t.Errorf("%q and %q: %s, want %s", test[0], test[1], got, test[2])
 		}
 	}
-	if lines, more := limitedEntriesOf(strings.Repeat("x\n", 1000)); len(lines) != maxComparedLines || !more {
+	if lines, more := linesOf(strings.Repeat("x\n", 1000)); len(lines) != maxComparedLines || !more {
 		t.Errorf("%d lines are compared, more: %v", len(lines), more)
 	}
 }

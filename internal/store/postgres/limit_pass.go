@@ -50,12 +50,12 @@ type limitOrder struct {
 	needs  []limit.Item
 	rows   map[string]*records.LimitRow
 	states map[string]*limit.State
-	// skipped is set if the order is ordered and begins behind these items with one that
-	// another transaction has locked.
+	// skipped is set if the limit is ordered and another transaction has locked the item
+	// behind these.
 	skipped bool
 }
 
-// firstOf are the first items of a key's ($2) line of an account ($1): up to $3 that keep
+// firstOf are the first items that wait for a key ($2) of an account ($1): up to $3 that keep
 // their places, and as many others.
 const firstOf = `(SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND kept ORDER BY due, number LIMIT $3)
 	UNION ALL (SELECT * FROM limit_items WHERE account = (SELECT $1::bigint) AND key = $2 AND state = 1 AND NOT kept ORDER BY due, number LIMIT $3)`

@@ -140,7 +140,7 @@ func compareKeys(a, b store.LimitKey) int {
 	return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Key, b.Key))
 }
 
-// wakeLimits makes lines be planned at a time, if they are not earlier.
+// wakeLimits has limits planned at a time, unless they are planned earlier.
 func wakeLimits(wakes []store.LimitWake) []query {
 	if len(wakes) == 0 {
 		return nil

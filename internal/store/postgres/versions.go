@@ -11,9 +11,9 @@ import (
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
-// markColumns are the columns that versionsOf reads. PostgreSQL knows the length of
+// versionColumns are the columns that versionsOf reads. PostgreSQL knows the length of
 // args without reading them.
-const markColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + argsSize
+const versionColumns = `j.number, j.id, j.state, j.inserted_at, j.scheduled_at, j.due_at, j.attempted_at, ` + argsSize
 
 // versionsOf returns a query for the versions of jobs as clients see them.
 func (s *Store) versionsOf(sql string, args []any, versions *[]store.JobVersion) query {
@@ -36,7 +36,7 @@ func (s *Store) versionsOf(sql string, args []any, versions *[]store.JobVersion)
 func (s *Store) JobVersions(ctx context.Context, owner job.Owner, limit int) (versions []store.JobVersion, err error) {
 	c := &condition{}
 	inner := s.indexedNumbers(c, owner, job.Query{ListQuery: job.ListQuery{Limit: limit}})
-	sql := `SELECT ` + markColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) +
+	sql := `SELECT ` + versionColumns + `, ` + runColumns + ` FROM ` + c.owned(owner, inner) +
 		` JOIN jobs j ON j.account = n.account AND j.number = n.number ` + joinItem + ` ORDER BY j.number DESC`
 	err = s.readAs(ctx, pages, s.versionsOf(sql, c.args, &versions))
 	return versions, err
@@ -50,15 +50,15 @@ func (s *Store) JobVersionsOf(ctx context.Context, owner job.Owner, ids []job.Re
 	numbers, uuids := splitIDs(ids)
 	var byNumber, byUUID []store.JobVersion
 	err := s.readAs(ctx, pages, asked(
-		numbers, s.versionsOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
-		uuids, s.versionsOf(`SELECT `+markColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
+		numbers, s.versionsOf(`SELECT `+versionColumns+`, `+runColumns+` FROM `+listedJobs+joinItem, []any{owner.Number, numbers}, &byNumber),
+		uuids, s.versionsOf(`SELECT `+versionColumns+`, `+runColumns+` FROM `+listedIDs+joinItem, []any{owner.Number, uuids}, &byUUID))...)
 	return append(byNumber, byUUID...), err
 }
 
 // JobVersionsEnded implements store.Versions.
 func (s *Store) JobVersionsEnded(ctx context.Context, owner job.Owner, since time.Time, limit int,
 ) (versions []store.JobVersion, err error) {
-	err = s.readAs(ctx, pages, s.versionsOf(`SELECT `+markColumns+`, `+noRun+` FROM (
+	err = s.readAs(ctx, pages, s.versionsOf(`SELECT `+versionColumns+`, `+noRun+` FROM (
 			SELECT * FROM jobs WHERE coalesce(completed_at, cancelled_at, discarded_at) >= $1 AND state >= 4
 			ORDER BY coalesce(completed_at, cancelled_at, discarded_at) DESC LIMIT $2) j
 		WHERE j.account = (SELECT $3::bigint) ORDER BY coalesce(j.completed_at, j.cancelled_at, j.discarded_at) DESC LIMIT $4`,

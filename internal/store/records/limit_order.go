@@ -47,13 +47,13 @@ func (o *LimitOrder) Read(account int64, l *limit.Record) Query {
 
 // Set sets what the state of an ordered limit says of its order.
 func (o *LimitOrder) Set(s *limit.State) {
-	elsewhere, inLine := o.first[firstElsewhere], o.first[firstHere]
-	if _, follows := store.OwnDue(elsewhere.Due); follows { // it waits in no line
+	elsewhere, here := o.first[firstElsewhere], o.first[firstHere]
+	if _, follows := store.OwnDue(elsewhere.Due); follows { // it waits for no limit yet
 		elsewhere = limit.Place{}
 	}
 	s.Elsewhere, s.First = elsewhere, elsewhere
-	if elsewhere.Due.IsZero() || inLine.Before(elsewhere) {
-		s.First = inLine
+	if elsewhere.Due.IsZero() || here.Before(elsewhere) {
+		s.First = here
 	}
 	s.Kept, s.Unstarted = int(o.first[countKept].Number), o.first[countUnstarted].Number > 0
 }

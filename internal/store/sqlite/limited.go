@@ -62,8 +62,8 @@ func (t *tx) takePlaces(p places, waits int) error {
 	return nil
 }
 
-// showPlaces lets a job that was released count in the order of its limits. It waits in
-// no line until its item is read for firing.
+// showPlaces lets a job that was released count in the order of its limits. It waits
+// for none until its item is read for firing.
 func (t *tx) showPlaces(item *store.QueueKey) error {
 	if !t.store.limited.Load() {
 		return nil
@@ -242,8 +242,8 @@ type limitedItem struct {
 	kept bool
 }
 
-// line reads the first items of an order, with their keys; see store.InOrder.
-func (t *tx) line(key store.LimitKey, ordered bool, most int) (items []limitedItem, needs []limit.Item, err error) {
+// firstItems reads the first items of an order, with their keys; see store.InOrder.
+func (t *tx) firstItems(key store.LimitKey, ordered bool, most int) (items []limitedItem, needs []limit.Item, err error) {
 	read := func(which string) (found []limitedItem, err error) {
 		err = t.query(`SELECT r.due, r.number, r.account, r.lane, r.revision, i.due, i.kept FROM limit_items i JOIN runs r ON r.due = i.due + ?3 AND r.kind = 0 AND r.number = i.number
 			WHERE i.account = ?1 AND i.key = ?2 AND i.state = 1 AND `+which+` AND r.node = 0 ORDER BY i.due, i.number LIMIT ?4`,
@@ -295,7 +295,7 @@ func (t *tx) pass(p *store.LimitPass) (store.LimitPassed, error) {
 			return store.LimitPassed{}, err
 		}
 	}
-	items, needs, err := t.line(p.LimitKey, ordered, p.Limit)
+	items, needs, err := t.firstItems(p.LimitKey, ordered, p.Limit)
 	if err != nil {
 		return store.LimitPassed{}, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // readLimited notes whether there are limits, so that items need no look at the
-// lines while there are none.
+// orders while there are none.
 func (s *Store) readLimited(ctx context.Context) error {
 	return s.read(ctx, func(t *tx) error {
 		return t.query(`SELECT EXISTS (SELECT 1 FROM limits)`, func(stmt *sqlite.Stmt) error {
