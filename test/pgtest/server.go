@@ -246,6 +246,10 @@ func (s *Server) Kill() error {
 	}
 	// The first one makes the others: one made after they were listed would live on.
 	_ = s.main.Process.Signal(syscall.SIGSTOP)
+	deadline := time.Now().Add(stopWithin())
+	for !strings.ContainsRune("TZ", processState(s.main.Process.Pid)) && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
 	others := s.processes()
 	for _, pid := range others {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone already
@@ -254,7 +258,6 @@ func (s *Server) Kill() error {
 		return err
 	}
 	// The server does not start while one of them holds the shared memory.
-	deadline := time.Now().Add(stopWithin())
 	for slices.ContainsFunc(others, runs) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the server's processes did not end within %s", stopWithin())
@@ -264,11 +267,19 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// runs reports whether a process has not ended. One that has, and that nobody has waited
-// for, has no arguments any more.
-func runs(pid int) bool {
-	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	return err == nil && len(arguments) > 0
+// runs reports whether a process has not ended. One that is about to has no arguments any
+// more, but may still have its memory.
+func runs(pid int) bool { return processState(pid) != 'Z' }
+
+// processState returns the state of a process as /proc/PID/stat has it: T if it is stopped, Z if
+// it has ended, also if it is gone.
+func processState(pid int) rune {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	behind := strings.LastIndexByte(string(text), ')') + 2 // its name may have spaces
+	if err != nil || behind >= len(text) || text[behind] == 'X' {
+		return 'Z'
+	}
+	return rune(text[behind])
 }
 
 func (s *Server) end(sig syscall.Signal) error {
