@@ -37,7 +37,8 @@ func TestDocs_CanBeReadAndSearched(t *testing.T) {
 func TestDocs_AreCompleteWithoutScripts(t *testing.T) {
 	t.Parallel()
 	p := Open(t, harness.Start(t), Looks[0]).Script(false)
-	p.Go("/docs#createJob").See("Create a job").ClickOn("POST Create a job").At("/docs/api/jobs").Wait(`location.hash === "#createJob"`).See("A request in 30 seconds")
+	p.Go("/docs#createJob").See("Create a job").ClickOn("POST Create a job")
+	p.At("/docs/api/jobs").Wait(`location.hash === "#createJob"`).See("A request in 30 seconds")
 	p.Go("/docs/guides/quickstart").See("Command line",
 		"Self-hosting").ClickOn("Concepts").At("/docs/guides/concepts").See("Idempotency keys")
 }
@@ -45,5 +46,6 @@ func TestDocs_AreCompleteWithoutScripts(t *testing.T) {
 // TestDocs_KeepAddressesIntoTheOnePage follows an address from when the reference was one page.
 func TestDocs_KeepAddressesIntoTheOnePage(t *testing.T) {
 	t.Parallel()
-	Open(t, harness.Start(t), Looks[0]).Go("/docs#createJob").At("/docs/api/jobs").Wait(`location.hash === "#createJob"`).See("A request in 30 seconds")
+	p := Open(t, harness.Start(t), Looks[0]).Go("/docs#createJob")
+	p.At("/docs/api/jobs").Wait(`location.hash === "#createJob"`).See("A request in 30 seconds")
 }
