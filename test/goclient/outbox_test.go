@@ -147,6 +147,9 @@ func (s *stage) killAll() {
 	began, relayKilled := time.Now(), false
 	for ; time.Since(began) < duration || number(s.T, s.app, "SELECT count(*) FROM orders") < tortureOrders; s.kills++ {
 		time.Sleep(time.Duration(100+s.random.IntN(900)) * time.Millisecond)
+		if s.kills%50 == 49 { // a test that says nothing for minutes is ended
+			s.Logf("%d kills, %d orders", s.kills+1, number(s.T, s.app, "SELECT count(*) FROM orders"))
+		}
 		relay := s.relays[s.random.IntN(len(s.relays))]
 		if !relayKilled && long == "" {
 			// It waits for the lease still. Each kill of the active one takes 8 seconds.
