@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -255,23 +256,24 @@ func calm(ctx context.Context, n int) error {
 }
 
 // longWait is how long the question whether a request may be sent takes at most for
-// what is known of its connection to hold, and longMaking how long it may take to make the
-// request after that. Tests on slow machines raise them.
+// what is known of its connection to hold, and longMaking how long ago the request may
+// have been made, and how long that may take after the question. Tests on slow machines
+// raise them.
 var longWait, longMaking = time.Millisecond, 100 * time.Millisecond
 
 // mayLeave returns the request as it is to be sent, or an error if it may not be sent any
-// more. made is when it was made. It is made again if that was some time ago, before the
-// question and after it. Its values may have to be stored for that, which takes long while
-// the store is slow: the question is asked again then. waited is whether it took long to
-// find out.
+// more. made is when it was made. It is made again if that was long ago, and after a
+// question that took long or changed its fields. Its values may have to be stored for that,
+// which takes long while the store is slow: the question is asked again then. waited is
+// whether it took long to find out.
 func (a *attempt) mayLeave(ctx context.Context, req *http.Request, made moment) (_ *http.Request, waited bool, err error) {
 	for {
-		if made.age() > longWait {
+		if made.age() > longMaking {
 			if req, err = a.request(ctx); err != nil {
 				return nil, waited, err
 			}
-			made = present()
 		}
+		own, asked := slices.Clone(a.req.Own), present()
 		switch {
 		case ctx.Err() != nil:
 			return nil, waited, ctx.Err()
@@ -279,10 +281,10 @@ func (a *attempt) mayLeave(ctx context.Context, req *http.Request, made moment) 
 			return nil, waited, errTooLate
 		}
 		a.responded.Store(false)
-		if made.age() <= longWait {
-			return req, waited, nil
+		waited = waited || asked.age() > longWait
+		if !waited && slices.Equal(own, a.req.Own) {
+			return req, false, nil
 		}
-		waited = true
 		began := present()
 		if req, err = a.request(ctx); err != nil {
 			return nil, waited, err

@@ -107,7 +107,7 @@ type Request struct {
 	// Leave is called right before the request is sent, when its connection is
 	// there, and reports whether it may still be sent: for each hop, and again if
 	// another connection has to be used, or it has taken long to make the request after
-	// a wait. May be nil. Values of Own that it changes are sent if it has waited.
+	// a wait. May be nil. Values of Own that it changes are sent.
 	Leave func() bool
 }
 
