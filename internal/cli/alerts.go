@@ -59,11 +59,14 @@ type alertsList struct {
 func (c *alertsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/alerts", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME"}, {title: "ON"}, {title: "TO", shrink: true}}
-	return listing[alertView]{(*alertView).id, "there are no alerts; define one with punctual alerts set",
-		columns,
-		func(_ terminal, a *alertView) []string {
+	return listing[alertView]{
+		id:      (*alertView).id,
+		none:    "there are no alerts; define one with punctual alerts set",
+		columns: columns,
+		row: func(_ terminal, a *alertView) []string {
 			return []string{a.Name, strings.Join(a.On, ", "), a.receivers()}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type alertsShow struct {

@@ -33,9 +33,11 @@ type groupsList struct {
 func (c *groupsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/groups", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME", shrink: true}, {title: "TARGETS"}}
-	return listing[client.Group]{groupName, "there are no groups; define one with punctual groups set",
-		columns,
-		func(_ terminal, g *client.Group) []string { return []string{g.Name, strconv.Itoa(len(g.Targets))} },
+	return listing[client.Group]{
+		id:      groupName,
+		none:    "there are no groups; define one with punctual groups set",
+		columns: columns,
+		row:     func(_ terminal, g *client.Group) []string { return []string{g.Name, strconv.Itoa(len(g.Targets))} },
 	}.print(&c.displayFlags, env, records, err)
 }
 

@@ -175,8 +175,11 @@ func (c *importQStash) report(env *environment, results []qstashResult) error {
 		return err
 	}
 	columns := []column{{title: "KIND"}, {title: "NAME", shrink: true}, {title: "RESULT"}}
-	err = listing[qstashResult]{(*qstashResult).id, "", columns,
-		func(_ terminal, r *qstashResult) []string { return []string{r.Kind, r.Name, r.Result} }}.print(&c.displayFlags, env, records, nil)
+	err = listing[qstashResult]{
+		id:      (*qstashResult).id,
+		columns: columns,
+		row:     func(_ terminal, r *qstashResult) []string { return []string{r.Kind, r.Name, r.Result} },
+	}.print(&c.displayFlags, env, records, nil)
 	if err != nil || c.JSON || c.Quiet {
 		return err
 	}

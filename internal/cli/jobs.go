@@ -155,11 +155,14 @@ func (c *jobsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/jobs", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "DUE"}, {title: "REQUEST", shrink: true},
 		{title: "NAME", shrink: true}}
-	return listing[client.JobRecord]{jobNumber, "there are no such jobs; create one with punctual jobs create",
-		columns,
-		func(to terminal, j *client.JobRecord) []string {
+	return listing[client.JobRecord]{
+		id:      jobNumber,
+		none:    "there are no such jobs; create one with punctual jobs create",
+		columns: columns,
+		row: func(to terminal, j *client.JobRecord) []string {
 			return []string{jobNumber(j), j.Job.State, to.moment(j.Job.ScheduledAt), requestOf(j.Args).String(), orDash(j.Name)}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 // addQuery adds what the query selects to the parameters that flags gave. Its times are in

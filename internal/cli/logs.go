@@ -89,7 +89,12 @@ func (c *logsList) Run(env *environment) error {
 		return err
 	}
 	records, err := c.list(env, "/api/logs", query, c.Limit)
-	return listing[client.LogRecord]{logID, "there are no such log entries", logColumns, logRow}.print(&c.displayFlags, env, records, err)
+	return listing[client.LogRecord]{
+		id:      logID,
+		none:    "there are no such log entries",
+		columns: logColumns,
+		row:     logRow,
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type logsShow struct {

@@ -41,8 +41,12 @@ type membersList struct {
 func (c *membersList) Run(env *environment) error {
 	records, err := c.list(env, "/api/account/members", url.Values{}, c.Limit)
 	columns := []column{{title: "ID"}, {title: "EMAIL", shrink: true}, {title: "ROLE"}, {title: "STATE"}}
-	return listing[memberView]{(*memberView).id, "nobody belongs to this account", columns,
-		func(_ terminal, m *memberView) []string { return []string{m.ID, m.Email, m.Role, m.State} }}.print(&c.displayFlags, env, records, err)
+	return listing[memberView]{
+		id:      (*memberView).id,
+		none:    "nobody belongs to this account",
+		columns: columns,
+		row:     func(_ terminal, m *memberView) []string { return []string{m.ID, m.Email, m.Role, m.State} },
+	}.print(&c.displayFlags, env, records, err)
 }
 
 func (c *serviceFlags) printMember(env *environment, record []byte, err error) error {

@@ -204,11 +204,14 @@ func (c *operationsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/operations", url.Values{}, c.Limit)
 	columns := []column{{title: "ID"}, {title: "ACTION"}, stateColumn("STATE"), {title: "STARTED"}, {title: "PROGRESS", shrink: true},
 		{title: "FILTER", shrink: true}}
-	return listing[client.OperationRecord]{operationID,
-		"there are no operations; start one with punctual operations start", columns,
-		func(to terminal, o *client.OperationRecord) []string {
+	return listing[client.OperationRecord]{
+		id:      operationID,
+		none:    "there are no operations; start one with punctual operations start",
+		columns: columns,
+		row: func(to terminal, o *client.OperationRecord) []string {
 			return []string{o.ID, o.Action, o.State, to.moment(o.InsertedAt), operationProgress(o), strings.TrimSpace(string(o.Filter))}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type operationsShow struct {

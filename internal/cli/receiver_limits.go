@@ -69,11 +69,14 @@ type limitsList struct {
 func (c *limitsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/limits", url.Values{}, c.Limit)
 	columns := []column{{title: "KEY", shrink: true}, {title: "RATE"}, {title: "PARALLEL"}, {title: "ORDERED"}, stateColumn("PAUSED")}
-	return listing[limitView]{(*limitView).id, "there are no limits; define one with punctual limits set",
-		columns,
-		func(_ terminal, l *limitView) []string {
+	return listing[limitView]{
+		id:      (*limitView).id,
+		none:    "there are no limits; define one with punctual limits set",
+		columns: columns,
+		row: func(_ terminal, l *limitView) []string {
 			return []string{l.Key, l.rate(), l.parallel(), strconv.FormatBool(l.Ordered), strconv.FormatBool(l.Paused)}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type limitsShow struct {

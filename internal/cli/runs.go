@@ -41,11 +41,14 @@ func (c *runsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/runs", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "STARTED"}, {title: "URL", shrink: true},
 		{title: "LABELS", shrink: true}}
-	return listing[client.Run]{runID, "there are no such workflow runs; see docs/guides/workflows.md",
-		columns,
-		func(to terminal, r *client.Run) []string {
+	return listing[client.Run]{
+		id:      runID,
+		none:    "there are no such workflow runs; see docs/guides/workflows.md",
+		columns: columns,
+		row: func(to terminal, r *client.Run) []string {
 			return []string{r.ID, string(r.State), to.moment(r.InsertedAt), r.URL, strings.Join(r.Labels, ", ")}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type runsShow struct {

@@ -145,12 +145,15 @@ func (c *schedulesList) Run(env *environment) error {
 	records, err := c.list(env, "/api/schedules", query, c.Limit)
 	columns := []column{{title: "ID"}, stateColumn("STATE"), {title: "NEXT RUN"}, {title: "RUNS", shrink: true},
 		{title: "REQUEST", shrink: true}, {title: "NAME", shrink: true}}
-	return listing[client.ListedSchedule]{func(s *client.ListedSchedule) string { return s.ID },
-		"there are no such schedules; create one with punctual schedules create", columns,
-		func(to terminal, s *client.ListedSchedule) []string {
+	return listing[client.ListedSchedule]{
+		id:      func(s *client.ListedSchedule) string { return s.ID },
+		none:    "there are no such schedules; create one with punctual schedules create",
+		columns: columns,
+		row: func(to terminal, s *client.ListedSchedule) []string {
 			return []string{s.ID, scheduleState(&s.ScheduleRecord), to.momentOrDash(s.NextRunAt), frequency(s.Frequency),
 				requestOf(s.Args).String(), orDash(s.Name)}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type schedulesShow struct {

@@ -23,11 +23,14 @@ type secretsList struct {
 func (c *secretsList) Run(env *environment) error {
 	records, err := c.list(env, "/api/secrets", url.Values{}, c.Limit)
 	columns := []column{{title: "NAME"}, {title: "KIND"}, {title: "HOSTS", shrink: true}, {title: "UPDATED"}}
-	return listing[client.HeaderSecret]{secretName, "there are no secrets; store one with punctual secrets set",
-		columns,
-		func(to terminal, s *client.HeaderSecret) []string {
+	return listing[client.HeaderSecret]{
+		id:      secretName,
+		none:    "there are no secrets; store one with punctual secrets set",
+		columns: columns,
+		row: func(to terminal, s *client.HeaderSecret) []string {
 			return []string{s.Name, cmp.Or(s.Kind, "value"), strings.Join(s.Hosts, ", "), to.moment(s.UpdatedAt)}
-		}}.print(&c.displayFlags, env, records, err)
+		},
+	}.print(&c.displayFlags, env, records, err)
 }
 
 type secretsSet struct {
