@@ -52,7 +52,7 @@ const (
 
 // filter reads the parameters of a call.
 func (c *call) filter(known filters) (*filter, error) {
-	given, err := c.parameters()
+	parameters, err := c.parameters()
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *call) filter(known filters) (*filter, error) {
 		"flowControlKey": &f.flows, "callerIp": &f.ips, "scheduleId": &f.schedules, "messageIds": &f.ids, "dlqIds": &f.ids,
 	}
 	values := 0
-	for name, given := range given {
+	for name, given := range parameters {
 		if !slices.Contains(known, name) {
 			return nil, bad("unknown filter " + strconv.Quote(name) + "; the filters are " + strings.Join(known, ", "))
 		}

@@ -328,8 +328,16 @@ func (c *call) storeBatch(items []batchItem) error {
 		results[i] = []published{{URL: m.to.url}}
 		creates, places = append(creates, service.BatchItem{Body: m.create(ip)}), append(places, i)
 	}
-	if err := c.storeCreates(creates, func(k int) *published { return &results[places[k]][0] }); err != nil {
+	stored, err := c.storeCreates(creates)
+	if err != nil {
 		return err
+	}
+	for k, one := range stored {
+		if to := &results[places[k]][0]; one.Err != nil {
+			*to = published{Error: said(one.Err)}
+		} else {
+			to.MessageID, to.Deduplicated = lifecycle.MessageID(one.Job.ID), one.Conflict
+		}
 	}
 	c.storeGroups(groups, results, len(creates))
 	body := []byte{'['}
@@ -346,28 +354,16 @@ func (c *call) storeBatch(items []batchItem) error {
 	return c.writeRaw(append(body, ']'))
 }
 
-// storeCreates stores the messages of a batch that go to one URL each. result returns
-// where to write what became of one.
-func (c *call) storeCreates(creates []service.BatchItem, result func(k int) *published) error {
+// storeCreates stores the messages of a batch that go to one URL each.
+func (c *call) storeCreates(creates []service.BatchItem) ([]service.BatchResult, error) {
 	if len(creates) == 0 {
-		return nil
+		return nil, nil
 	}
 	b, err := c.api.Service.ReadBatch(c.Request.Context(), c.Owner, creates, false, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stored, err := c.api.Service.CreateBatch(c.Request.Context(), b)
-	if err != nil {
-		return err
-	}
-	for k, one := range stored {
-		if one.Err != nil {
-			*result(k) = published{Error: said(one.Err)}
-			continue
-		}
-		result(k).MessageID, result(k).Deduplicated = lifecycle.MessageID(one.Job.ID), one.Conflict
-	}
-	return nil
+	return c.api.Service.CreateBatch(c.Request.Context(), b)
 }
 
 // storeGroups stores the messages of a batch that are for groups. messages is how many
