@@ -127,7 +127,7 @@ type writes struct {
 	jobs           []*job.Job
 	items          []queued
 	followers      []*job.Job // that are changed; they have no queue items
-	lines          []limitedEntry
+	limited        []limitedEntry
 	logs           []*job.Log
 	deliveries     []*job.Delivery
 	outcomes       []*store.AlertOutcome
@@ -179,13 +179,13 @@ func (w *writes) add(t *tx, c *store.Changes, item store.QueueKey) {
 				w.runEnds = append(w.runEnds, end)
 			}
 		case c.Job.Follows != 0:
-			w.lines = append(w.lines, limitedEntriesOf(c.Job)...)
+			w.limited = append(w.limited, limitedEntriesOf(c.Job)...)
 			if c.Lane != nil {
 				w.definitions = append(w.definitions, updateRest(c.Job, *c.Lane))
 			}
 		default:
 			if !c.Await {
-				w.lines = append(w.lines, limitedEntriesOf(c.Job)...)
+				w.limited = append(w.limited, limitedEntriesOf(c.Job)...)
 			}
 			item.Due, item.Revision = c.Job.DueAt, c.Job.Revision
 			if c.Lane != nil {
@@ -237,7 +237,7 @@ func (w *writes) queries(t *tx) []query {
 	for _, some := range [][]query{
 		rollbackClaims(w.rollbackClaims), deleteItems(w.ended), followersLeave(w.followers), updateJobs(t, w.jobs), w.endRuns(),
 		removeSecretUses(w.jobs, endedWithSecrets), w.definitions, insertRevisions(w.revisions),
-		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), insertLimited(t, w.lines), insertLogs(t, w.logs),
+		freeKeys(w.unended), releaseFollowers(t, w.left), insertItems(t, w.items), insertLimited(t, w.limited), insertLogs(t, w.logs),
 		endDeliveries(t, w.ends), insertDeliveries(t, w.deliveries), insertOutcomes(w.outcomes),
 		updateSchedules(w.schedules), dropSchedules(w.drops), insertJobs(t, w.next), insertCancels(t, w.cancels),
 		insertAwaiting(w.awaits), keepLimits(w.awaits), updateCompletions(w.completions), endCompletions(w.over),

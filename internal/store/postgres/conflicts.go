@@ -231,7 +231,7 @@ func (r *resolving) decide(i int) error {
 
 // itemsOf returns the queue items of jobs that were just stored, and their places
 // in the orders of limits, as they are after the decisions.
-func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []limitedEntry) {
+func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, limited []limitedEntry) {
 	for i := range stored {
 		j, lane := stored[i].Job, stored[i].Lane
 		if j.Key != nil {
@@ -239,10 +239,10 @@ func (r *resolving) itemsOf(stored []store.NewJob) (items []queued, lines []limi
 				j, lane = s.Job, s.lane
 			}
 		}
-		lines = append(lines, limitedEntriesOf(j)...) // sets its due time
+		limited = append(limited, limitedEntriesOf(j)...) // sets its due time
 		items = append(items, queued{itemOf(j, lane), 0})
 	}
-	return items, lines
+	return items, limited
 }
 
 // queries returns the statements that store what was decided.
@@ -258,14 +258,14 @@ func (r *resolving) queries(t *tx) []query {
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Job})...)
 			rest = append(rest, updateRest(s.Job, s.lane))
 			if !s.stored {
-				w.lines = append(w.lines, limitedEntriesOf(s.Job)...) // sets its due time
+				w.limited = append(w.limited, limitedEntriesOf(s.Job)...) // sets its due time
 				w.ended = append(w.ended, *r.items[s.Job.Number])
 				w.items = append(w.items, queued{itemOf(s.Job, s.lane), s.Job.Attempt})
 			}
 		}
 		if s.moved {
-			w.jobs, w.followers, w.lines = append(w.jobs, s.Follower), append(w.followers, s.Follower),
-				append(w.lines, limitedEntriesOf(s.Follower)...)
+			w.jobs, w.followers, w.limited = append(w.jobs, s.Follower), append(w.followers, s.Follower),
+				append(w.limited, limitedEntriesOf(s.Follower)...)
 			w.definitions = append(w.definitions, updateDefinitions(t, &store.Changes{Job: s.Follower})...)
 			rest = append(rest, updateRest(s.Follower, s.followerLane))
 		}

@@ -57,17 +57,17 @@ func (s *Store) copyJobs(jobs []store.StoredJob) []query {
 	hosts, tags := labels(jobs, func(j *row) rawjson.Value { return j.Args })
 	args := packTexts(s, jobs, func(j *row) rawjson.Value { return job.JoinArgs(j.Args, &j.Hidden) })
 	var items []queued
-	var lines []limitedEntry
+	var limited []limitedEntry
 	for _, j := range jobs {
 		if j.State.Final() {
 			continue
 		}
-		lines = append(lines, limitedEntriesOf(j.Job)...)
+		limited = append(limited, limitedEntriesOf(j.Job)...)
 		if j.Follows == 0 {
 			items = append(items, queued{itemOf(j.Job, j.Lane), j.Attempt})
 		}
 	}
-	waiting, _ := storeLimited(lines)
+	waiting, _ := storeLimited(limited)
 	return append([]query{{
 		sql: `INSERT INTO jobs (account, number, id, state, schedule_id, key, inserted_at, scheduled_at, due_at,
 				attempted_at, completed_at, cancelled_at, discarded_at, name, description, args, hops, revision, rerun_of, host, tags,

@@ -183,8 +183,8 @@ func (c *creation) store(t *tx) error {
 	if err != nil {
 		return err
 	}
-	items, lines := resolving.itemsOf(stored)
-	queries := append(insertItems(t, items), insertParts(t, stored, lines)...)
+	items, limited := resolving.itemsOf(stored)
+	queries := append(insertItems(t, items), insertParts(t, stored, limited)...)
 	queries = append(append(queries, resolving.queries(t)...), c.readHolders(t, keys, lookups))
 	return finish(append(queries, c.save()...)...)
 }

@@ -251,7 +251,7 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 	if len(jobs) == 0 {
 		return nil
 	}
-	lines := newLimitedEntries(jobs)
+	limited := newLimitedEntries(jobs)
 	return append([]query{{
 		sql: `WITH n AS (` + newJobs + `), stored AS (` + insertJob + `),
 			queued AS (INSERT INTO runs (due, kind, number, account, lane, attempt) SELECT due_at, 0, number, account, lane, 0 FROM n WHERE follows IS NULL)
@@ -269,14 +269,14 @@ func insertJobs(t *tx, jobs []store.NewJob) []query {
 			}
 			return nil
 		},
-	}}, insertParts(t, jobs, lines)...)
+	}}, insertParts(t, jobs, limited)...)
 }
 
 // insertParts stores what else there is of new jobs, which an earlier statement has
 // stored: their schedules, logs, uses of secrets and places in the orders of limits.
-func insertParts(t *tx, jobs []store.NewJob, lines []limitedEntry) []query {
+func insertParts(t *tx, jobs []store.NewJob, limited []limitedEntry) []query {
 	queries := append(insertSchedules(jobs), insertSecretUses(jobs, jobOfNew)...)
-	return append(append(queries, insertFirstLogs(t, jobs)...), insertLimited(t, lines)...)
+	return append(append(queries, insertFirstLogs(t, jobs)...), insertLimited(t, limited)...)
 }
 
 // insertFirstLogs stores the logs of jobs stored by an earlier statement.

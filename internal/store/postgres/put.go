@@ -210,7 +210,7 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 	for _, over := range checked.over {
 		return over, nil // nothing was stored; the transaction is rolled back
 	}
-	lines := newLimitedEntries(created) // sets their due times
+	limited := newLimitedEntries(created) // sets their due times
 	stored := 0
 	pending := func(*store.NewJob) int16 { return pendingOnly } // a final one-off job does not keep its key from schedules
 	if err := t.run(t.store.insertUnlessHeld(created, pending, t.now, func(int) { stored++ })); err != nil {
@@ -220,6 +220,6 @@ func (p *putting) store(t *tx, all []*change, changes []*store.Changes) (store.Q
 		return store.QuotaNone, errRetry // a create has taken a key
 	}
 	items := column(created, func(n *store.NewJob) queued { return queued{itemOf(n.Job, n.Lane), 0} })
-	queries := append(append(w.queries(t), insertItems(t, items)...), insertParts(t, created, lines)...)
+	queries := append(append(w.queries(t), insertItems(t, items)...), insertParts(t, created, limited)...)
 	return store.QuotaNone, t.commit(append(queries, checked.save()...)...)
 }

@@ -31,8 +31,8 @@ var sizedParts = [store.ByteParts][2]string{
 // AccountBytes implements store.Quotas.
 func (r *Records) AccountBytes(ctx context.Context, account int64, from store.ByteCursor,
 	rows int) (bytes int64, next *store.ByteCursor, err error) {
-	read, mark := 0, from
-	q := Query{Start: func() { bytes, read, mark = 0, 0, from }}
+	read, cursor := 0, from
+	q := Query{Start: func() { bytes, read, cursor = 0, 0, from }}
 	count := func(row Row, position ...any) error {
 		n := int64(0)
 		err := row.Scan(append([]any{&n}, position...)...)
@@ -46,8 +46,8 @@ func (r *Records) AccountBytes(ctx context.Context, account int64, from store.By
 		q.Args = []any{account, int64(from.State), from.Number, rows}
 		q.Row = func(row Row) error {
 			state := int64(0)
-			err := count(row, &state, &mark.Number)
-			mark.State = job.State(state)
+			err := count(row, &state, &cursor.Number)
+			cursor.State = job.State(state)
 			return err
 		}
 	} else {
@@ -56,16 +56,16 @@ func (r *Records) AccountBytes(ctx context.Context, account int64, from store.By
 		q.SQL = `SELECT ` + part[1] + `, ` + alias + `.id FROM ` + part[0] + ` WHERE ` + alias + `.account = $1` +
 			` AND ` + alias + `.id > $2 ORDER BY ` + alias + `.id LIMIT $3`
 		q.Args = []any{account, from.ID, rows}
-		q.Row = func(row Row) error { return count(row, &mark.ID) }
+		q.Row = func(row Row) error { return count(row, &cursor.ID) }
 	}
 	if err := r.engine.Read(ctx, Background, q); err != nil {
 		return 0, nil, err
 	}
 	if read == rows {
-		return bytes, &mark, nil
+		return bytes, &cursor, nil
 	}
-	if mark = (store.ByteCursor{Part: from.Part + 1}); mark.Part < store.ByteParts {
-		next = &mark
+	if cursor = (store.ByteCursor{Part: from.Part + 1}); cursor.Part < store.ByteParts {
+		next = &cursor
 	}
 	return bytes, next, nil
 }
