@@ -137,8 +137,8 @@ func (x *exchange) sendLarge(req *http.Request) {
 	go func() {
 		out := bufio.NewWriterSize(conn.stream, inlineSize)
 		err := req.Write(out)
-		if err == nil {
-			err = out.Flush()
+		if broken := out.Flush(); broken != nil {
+			err = broken // net/http calls it an error of reading the body, without its cause
 		}
 		if err != nil && !isClosed(err) {
 			_ = conn.Close()

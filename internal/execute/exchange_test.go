@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"reflect"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -307,7 +309,7 @@ func TestExchange_EarlyResponseToALargeRequest(t *testing.T) {
 					continue // the reset may overtake the response
 				}
 				if got := out.Response; got == nil || got.Status != 413 || string(got.Body) != "no" {
-					t.Errorf("got %+v", out)
+					t.Errorf("got %+v %+v", out, out.Failure)
 				}
 			}
 			if name != "reading then" {
@@ -316,6 +318,31 @@ func TestExchange_EarlyResponseToALargeRequest(t *testing.T) {
 		})
 	}
 }
+
+// What fails while a large request is written is recognized as what it is.
+func TestExchange_CauseOfAnUnsentLargeRequest(t *testing.T) {
+	for _, cause := range []error{syscall.ECONNRESET, syscall.ENOBUFS} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "https://example.com/", strings.NewReader(strings.Repeat("x", 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		x := exchange{conn: &targetConn{Conn: ours, stream: broken{ours, cause}, conns: newClient(t).conns}}
+		x.sendLarge(req)
+		if err := <-x.sent; !errors.Is(err, cause) {
+			t.Errorf("got %T (%v), want %v", err, err, cause)
+		}
+	}
+}
+
+// broken is a connection to which nothing can be written.
+type broken struct {
+	net.Conn
+	cause error
+}
+
+func (b broken) Write([]byte) (int, error) { return 0, b.cause }
 
 // blocked is a connection from which nothing is read until the test ends.
 type blocked struct {
@@ -380,7 +407,7 @@ func TestExchange_EndsWithItsAttempt(t *testing.T) {
 			r.Timeout = 10 * patience
 			out := c.Do(ctx, r)
 			if out.Failure == nil || out.Failure.Kind != job.KindCancelled {
-				t.Errorf("got %+v", out)
+				t.Errorf("got %+v %+v", out, out.Failure)
 			}
 			awaitNoConns(t, c)
 			c.Close() // waits for goroutines
@@ -401,7 +428,7 @@ func TestExchange_SendsNothingAfterItsAttempt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrCancelled)
 	if out := c.Do(ctx, get(url)); out.Failure == nil || out.Failure.Kind != job.KindCancelled {
-		t.Errorf("got %+v", out)
+		t.Errorf("got %+v %+v", out, out.Failure)
 	}
 	if idle, _ := idleOf(c); idle != 1 || conns.Load() != 1 {
 		t.Errorf("%d connections are idle of %d, want 1 of 1", idle, conns.Load())
