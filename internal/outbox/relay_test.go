@@ -99,9 +99,9 @@ type recorder struct {
 	again  int // items whose id was known
 	calls  int
 	answer func(w http.ResponseWriter, r *http.Request) bool // true if it has answered
-	// limited has it refuse the items that contain this word for a time, and those after
-	// them if the relay asks for that.
-	limited atomic.Bool
+	// refusing is the status with which it refuses the items that contain "refused", and
+	// those after them if the relay asks for that; 0 is none.
+	refusing atomic.Int32
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -137,9 +137,9 @@ func (s *recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.Contains(rest, "poison"):
 			results = append(results, `{"status":422,"problem":{"status":422,"detail":"this item"}}`)
-		case s.limited.Load() && strings.Contains(rest, "limited") || full:
+		case s.refusing.Load() != 0 && strings.Contains(rest, "refused") || full:
 			full = strings.Contains(r.Header.Get("Prefer"), "keep-order")
-			results = append(results, `{"status":429,"problem":{"status":429,"detail":"this item"}}`)
+			results = append(results, fmt.Sprintf(`{"status":%d,"problem":{"detail":"this item"}}`, s.refusing.Load()))
 		case s.ids[id]:
 			s.again++
 			results = append(results, `{"status":200,"job":{}}`)

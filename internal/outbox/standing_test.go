@@ -344,15 +344,19 @@ func TestLead_RenewsTheStandingNote(t *testing.T) {
 func TestRelay_SettlesWhatIsAnswered(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, url string, db *sql.DB) {
-		s := newRecorder(t)
-		s.limited.Store(true)
-		insert(t, db, `{"n":1}`, `{"n":"poison"}`, `{"n":"limited"}`, `{"n":4}`)
-		relaying(t, url, s)
-		eventually(t, "two rows wait", func() bool { return count(t, db, waiting) == 2 && count(t, db, failedRows) == 1 })
-		s.limited.Store(false)
-		eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
-		if got := strings.Join(s.stored(), " "); got != `{"n":1} {"n":"limited"} {"n":4}` || s.repeated() > 0 {
-			t.Errorf("%d rows again; arrived: %s", s.repeated(), got)
+		for _, status := range []int32{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+			s := newRecorder(t)
+			s.refusing.Store(status)
+			execute(t, db, `DELETE FROM punctual_outbox_failed`)
+			insert(t, db, `{"n":1}`, `{"n":"poison"}`, `{"n":"refused"}`, `{"n":4}`)
+			_, stop := relaying(t, url, s)
+			eventually(t, "two rows wait", func() bool { return count(t, db, waiting) == 2 && count(t, db, failedRows) == 1 })
+			s.refusing.Store(0)
+			eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 })
+			if got := strings.Join(s.stored(), " "); got != `{"n":1} {"n":"refused"} {"n":4}` || s.repeated() > 0 {
+				t.Errorf("%d: %d rows again; arrived: %s", status, s.repeated(), got)
+			}
+			stop()
 		}
 	})
 }

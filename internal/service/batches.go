@@ -313,23 +313,28 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 	return b.results, nil
 }
 
-// KeepOrder has no job stored after one that exceeds a limit of the account: those after
-// it are refused as it is. It has no effect on an atomic batch, nor on one with a job that
+// KeepOrder has no job stored after one that was refused for a reason that may pass: it
+// exceeds a limit of the account, or what it names was deleted since it was read. Those
+// after it are refused too. It has no effect on an atomic batch, nor on one with a job that
 // waits for the others.
 func (b *Batch) KeepOrder() { b.ordered = !b.atomic && !b.then }
 
-// overtakenError means that jobs would be stored after one that exceeds a limit.
+// errOvertakes refuses a job that would be stored before one whose names are not there.
+var errOvertakes = &fault.Error{Code: fault.Unavailable, RetryAfter: time.Second,
+	Message: "an item before this one could not be stored, and the items are to keep their order; nothing was stored, try again shortly"}
+
+// overtakenError means that jobs would be stored after one that was refused for now.
 type overtakenError struct {
-	over store.Quota
-	late []int // the numbers of the requests after it that would be stored
+	refusal error // of those after it
+	late    []int // the numbers of the requests after it that would be stored
 }
 
 func (e *overtakenError) Error() string {
-	return "a job before others exceeds the limit " + string(e.over)
+	return "a job before others is refused: " + e.refusal.Error()
 }
 
 // storeBatch stores the jobs of a batch. If they are to keep their order, it leaves out
-// those that would be stored after one that exceeds a limit.
+// those that would be stored after one that is refused for now.
 func (s *Service) storeBatch(ctx context.Context, b *Batch) ([]store.Inserted, error) {
 	for {
 		stored, err := s.batches.Do(ctx, b)
@@ -337,7 +342,7 @@ func (s *Service) storeBatch(ctx context.Context, b *Batch) ([]store.Inserted, e
 		if !errors.As(err, &overtaken) {
 			return stored, err
 		}
-		b.leaveOut(overtaken.late, b.limits.Exceeded(overtaken.over))
+		b.leaveOut(overtaken.late, overtaken.refusal)
 	}
 }
 
@@ -355,13 +360,16 @@ func (b *Batch) leaveOut(late []int, refusal error) {
 	b.requests, b.places, b.jobs = b.requests[:n], b.places[:n], b.jobs[:n]
 }
 
-// overtaken returns an error if a job is stored after one that exceeds a limit.
+// overtaken returns an error if a job is stored after one that is refused for now.
 func (b *Batch) overtaken(stored []store.Inserted) error {
-	first := slices.IndexFunc(stored, func(r store.Inserted) bool { return r.Over != store.QuotaNone })
+	first := slices.IndexFunc(stored, func(r store.Inserted) bool { return r.Over != store.QuotaNone || r.Gone })
 	if first < 0 {
 		return nil
 	}
-	e := &overtakenError{over: stored[first].Over}
+	e := &overtakenError{refusal: errOvertakes}
+	if over := stored[first].Over; over != store.QuotaNone {
+		e.refusal = b.limits.Exceeded(over)
+	}
 	for k := first + 1; k < len(stored); k++ {
 		if !stored[k].Conflict && b.refused(k, &stored[k]) == nil {
 			e.late = append(e.late, k)

@@ -1,10 +1,14 @@
 package service
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -46,5 +50,55 @@ func TestBatch_ReportsThatItCanNotBeReadAgain(t *testing.T) {
 	b, _, items := rereadBatch(down)
 	if err := b.allGone(); !errors.Is(err, down) || *items != 1 {
 		t.Errorf("the fault after %d items is %v", *items, err)
+	}
+}
+
+// goneStore has no jobs, and not what the jobs with certain numbers name.
+type goneStore struct {
+	Store
+	gone map[int64]bool
+}
+
+func (s *goneStore) JobInsertBatch(_ context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	results := make([]store.Inserted, len(jobs))
+	for i, n := range jobs {
+		if results[i].Gone = s.gone[n.Job.Number]; !results[i].Gone {
+			results[i].Job = n.Job
+		}
+	}
+	return results, accept(results)
+}
+
+// TestBatch_KeepsItsOrderWhereANameIsGone: what an item names was deleted since it was
+// read. No item after it is stored, unless the caller does not care.
+func TestBatch_KeepsItsOrderWhereANameIsGone(t *testing.T) {
+	for ordered, want := range map[bool]string{false: "0 503 2 503 4", true: "0 503 503 503 503"} {
+		s := New(Config{Store: &goneStore{gone: map[int64]bool{1: true, 3: true}}, Metrics: metrics.New("test")})
+		b := &Batch{results: make([]BatchResult, 5)}
+		for i := range b.results {
+			n := store.NewJob{Job: &job.Job{Number: int64(i)}}
+			b.requests, b.places, b.jobs = append(b.requests, request{NewJob: n}), append(b.places, i), append(b.jobs, n)
+		}
+		if ordered {
+			b.KeepOrder()
+		}
+		results, err := s.CreateBatch(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, r := range results {
+			switch {
+			case fault.CodeOf(r.Err) == fault.Unavailable && r.Err != nil:
+				got += " 503"
+			case r.Err == nil:
+				got += fmt.Sprintf(" %d", r.Job.Number)
+			default:
+				t.Error(r.Err)
+			}
+		}
+		if got != " "+want {
+			t.Errorf("ordered %v: the results are%s, want %s", ordered, got, want)
+		}
 	}
 }
