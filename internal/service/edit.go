@@ -77,13 +77,46 @@ const editTries = 4
 
 // editing is an edit of a record R, computed for one of its revisions.
 type editing[R any] struct {
-	read     func(R) (*job.Edit, error) // computes the edit
-	revision func(R) int64
 	thing    string // what R is
 	match    Match
+	get      func() (R, error)
+	revision func(R) int64
+	read     func(R) (*job.Edit, error) // computes the edit
+	size     func(R) int                // what the edit replaces, in bytes
+	copies   int                        // how often that is stored
+	apply    func(e *editing[R], must bool) (_ R, applied bool, err error)
 
 	edit *job.Edit
 	err  error
+}
+
+// run computes the edit and applies it, and returns the record as it is then.
+func (e *editing[R]) run(ctx context.Context, s *Service, owner job.Owner) (none R, _ error) {
+	for try := 1; ; try++ {
+		record, err := e.get()
+		if err != nil {
+			return none, err
+		}
+		if e.prepare(record); e.err != nil {
+			return none, e.err
+		}
+		if len(e.edit.Changes) == 0 {
+			return record, nil
+		}
+		grown := e.copies * (e.edit.Size() - e.size(record))
+		if err := s.admitGrowth(ctx, owner, grown); err != nil {
+			return none, err
+		}
+		record, applied, err := e.apply(e, try >= editTries)
+		switch {
+		case errors.Is(err, store.ErrNameGone) && try <= editTries: // the next reading reports it
+		case err != nil:
+			return none, err
+		case applied:
+			s.grew(owner, grown)
+			return record, e.err
+		}
+	}
 }
 
 // prepare computes the edit for a record.
@@ -112,9 +145,10 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 		return nil, err
 	}
 	now := s.Store.Now()
-	e := &editing[*job.Job]{
-		thing: "job",
-		match: match, revision: func(j *job.Job) int64 { return j.Revision },
+	e := editing[*job.Job]{
+		thing: "job", match: match,
+		get:      func() (*job.Job, error) { return s.Store.JobGet(ctx, owner, id) },
+		revision: func(j *job.Job) int64 { return j.Revision },
 		read: func(j *job.Job) (*job.Edit, error) {
 			if j.State != job.Available {
 				return nil, tooLate(j, j.State.String())
@@ -123,32 +157,13 @@ func (s *Service) EditJob(ctx context.Context, owner job.Owner, id job.Ref, body
 			edit, err := job.ReadJobEdit(j, body, r.options(now, nil))
 			return edit, r.result(err)
 		},
+		size:   job.Size,
+		copies: 1,
+		apply: func(e *editing[*job.Job], must bool) (*job.Job, bool, error) {
+			return s.editJob(ctx, owner, id, e, must)
+		},
 	}
-	for try := 1; ; try++ {
-		j, err := s.Store.JobGet(ctx, owner, id)
-		if err != nil {
-			return nil, err
-		}
-		if e.prepare(j); e.err != nil {
-			return nil, e.err
-		}
-		if len(e.edit.Changes) == 0 {
-			return j, nil
-		}
-		grown := e.edit.Size() - job.Size(j)
-		if err := s.admitGrowth(ctx, owner, grown); err != nil {
-			return nil, err
-		}
-		j, applied, err := s.editJob(ctx, owner, id, e, try >= editTries)
-		switch {
-		case errors.Is(err, store.ErrNameGone) && try <= editTries: // the next reading reports it
-		case err != nil:
-			return nil, err
-		case applied:
-			s.grew(owner, grown)
-			return j, e.err
-		}
-	}
+	return e.run(ctx, s, owner)
 }
 
 // editJob applies an edit. applied is false if the job has changed meanwhile.
@@ -235,33 +250,17 @@ func (s *Service) readReplace(ctx context.Context, owner job.Owner, found *job.S
 
 func (s *Service) edit(ctx context.Context, owner job.Owner, id uuid.UUID, match Match,
 	read func(*job.Schedule) (*job.Edit, error)) (*job.Schedule, error) {
-	e := &editing[*job.Schedule]{thing: "schedule", match: match, read: read,
-		revision: func(found *job.Schedule) int64 { return found.Revision }}
-	for try := 1; ; try++ {
-		found, err := s.Store.ScheduleGet(ctx, owner, id)
-		if err != nil {
-			return nil, err
-		}
-		if e.prepare(found); e.err != nil {
-			return nil, e.err
-		}
-		if len(e.edit.Changes) == 0 {
-			return found, nil
-		}
-		grown := 2 * (e.edit.Size() - len(found.Args) - found.Hidden.Size()) // its pending run takes it over
-		if err := s.admitGrowth(ctx, owner, grown); err != nil {
-			return nil, err
-		}
-		found, applied, err := s.editSchedule(ctx, owner, id, e, try >= editTries)
-		switch {
-		case errors.Is(err, store.ErrNameGone) && try <= editTries: // the next reading reports it
-		case err != nil:
-			return nil, err
-		case applied:
-			s.grew(owner, grown)
-			return found, e.err
-		}
+	e := editing[*job.Schedule]{
+		thing: "schedule", match: match, read: read,
+		get:      func() (*job.Schedule, error) { return s.Store.ScheduleGet(ctx, owner, id) },
+		revision: func(found *job.Schedule) int64 { return found.Revision },
+		size:     func(found *job.Schedule) int { return len(found.Args) + found.Hidden.Size() },
+		copies:   2, // its pending run takes it over
+		apply: func(e *editing[*job.Schedule], must bool) (*job.Schedule, bool, error) {
+			return s.editSchedule(ctx, owner, id, e, must)
+		},
 	}
+	return e.run(ctx, s, owner)
 }
 
 func (s *Service) editSchedule(ctx context.Context, owner job.Owner, id uuid.UUID, e *editing[*job.Schedule],
