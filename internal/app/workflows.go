@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -26,8 +26,8 @@ func (n *Node) tellInvokers(ctx context.Context) {
 	for look := ctx; ctx.Err() == nil; look = store.Routine(ctx) {
 		if err := n.service.TellInvokers(look, ownerOf); err != nil && ctx.Err() == nil {
 			n.config.Log.Warn("telling workflow runs of the ends of others failed; retrying", "error", err)
-			dispatch.Sleep(ctx, 10*tellEvery)
+			pause.For(ctx, 10*tellEvery)
 		}
-		dispatch.Sleep(ctx, tellEvery)
+		pause.For(ctx, tellEvery)
 	}
 }

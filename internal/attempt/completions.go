@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -36,7 +36,7 @@ func (r *Runner) WatchCompletions(ctx context.Context) {
 		var more bool
 		stuck, more = r.EndOverdue(ctx, stuck)
 		if !more {
-			dispatch.Sleep(ctx, overdueEvery)
+			pause.For(ctx, overdueEvery)
 		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -87,7 +87,7 @@ func (a *deliveryAttempt) send(ctx context.Context, leave func() bool) job.Outco
 		return withdrawn(ctx)
 	case err != nil:
 		r.logLimited("reading a delivery's body failed; deliveries will be retried", err)
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 		return notSent("the delivery's body could not be read; the delivery will be retried")
 	}
 	return r.deliver(ctx, d, body, send{

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -32,7 +32,7 @@ func (r *Runner) fanOut(ctx context.Context, a *jobAttempt, node int64, began ti
 			Message: "the group " + a.Spec.Group + " does not exist any more; nothing was sent"}}
 	case err != nil:
 		r.logLimited("reading groups failed; runs will be retried", err)
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 		outcome := notSent("the group could not be read; the run will be retried")
 		return &outcome
 	}

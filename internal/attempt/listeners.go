@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // Listeners answer requests on developers' machines. See package listen.
@@ -43,7 +43,7 @@ func (a *jobAttempt) listened(ctx context.Context, request *execute.Request) *jo
 	divert, err := r.Listeners.Diverts(a.Item.Account, tags)
 	if err != nil {
 		r.logLimited("reading the connected listeners failed; attempts will be retried", err)
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 		outcome := notSent("the connected listeners could not be read; the attempt will be retried")
 		return &outcome
 	}

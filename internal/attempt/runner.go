@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/schedule"
 	"github.com/punctual-dev/punctual/internal/secret"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -243,7 +244,7 @@ func (r *Runner) do(ctx context.Context, t try) job.Outcome {
 		// A careful receiver would refuse an unsigned request. The attempt is
 		// retried when the store is back.
 		r.logLimited("reading signing secrets failed; attempts will be retried", err)
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 		return notSent("the signing secrets could not be read; the attempt will be retried")
 	}
 	request.Signing = signing

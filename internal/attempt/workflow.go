@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/punctual-dev/punctual/internal/dispatch"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 	"github.com/punctual-dev/punctual/internal/workflow"
@@ -63,7 +63,7 @@ func (r *Runner) proceed(ctx context.Context, a *jobAttempt, node int64, began t
 		return give, false, &failed
 	}
 	r.logLimited("reading workflow runs failed; attempts will be retried", err)
-	dispatch.Sleep(ctx, time.Second)
+	pause.For(ctx, time.Second)
 	failed := notSent("the workflow run could not be read; the attempt will be retried")
 	return give, false, &failed
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -196,14 +197,10 @@ func (p *People) checkSignUp(ctx context.Context, door SignupPolicy, r *identity
 
 // evenDuration waits until a whole number of paces has passed since start.
 func (p *People) evenDuration(ctx context.Context, start time.Time) error {
-	timer := time.NewTimer(p.Pace - time.Since(start)%p.Pace)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
+	if !pause.For(ctx, p.Pace-time.Since(start)%p.Pace) {
 		return fault.Unreachable(ctx.Err())
 	}
+	return nil
 }
 
 // InvitePrefix is the prefix of every invite's code.

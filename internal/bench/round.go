@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // round is what the target expects and has seen of one set of jobs, which have
@@ -52,13 +54,13 @@ func (r *round) holds(number int64) bool {
 
 func (a *arrival) time() time.Time { return time.Unix(0, a.at.Load()) }
 
-// pause is how often what is awaited is looked at.
-const pause = 10 * time.Millisecond
+// lookEvery is how often what is awaited is looked at.
+const lookEvery = 10 * time.Millisecond
 
 // until waits for a condition, no longer than to a time. It reports whether the
 // condition came about; the error is that of ctx.
 func until(ctx context.Context, end time.Time, condition func() bool) (bool, error) {
-	ticker := time.NewTicker(pause)
+	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
 		if condition() {
@@ -77,14 +79,8 @@ func until(ctx context.Context, end time.Time, condition func() bool) (bool, err
 
 // sleepUntil waits for a time.
 func sleepUntil(ctx context.Context, at time.Time) error {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	pause.For(ctx, time.Until(at))
+	return ctx.Err()
 }
 
 // outcome is what a round came to.

@@ -16,26 +16,26 @@ type edgeFlags struct {
 	TrustedProxies networks `setting:"" default:"127.0.0.0/8,::1/128" placeholder:"LIST" help:"Networks of proxies whose X-Forwarded-For, -Proto and -Host are trusted; none trusts no proxy."`
 	MaxConnections slots    `setting:"" default:"4096" placeholder:"N" help:"Maximum of client connections open at once on this node. A network may have a quarter of them; a trusted proxy and this machine may have three quarters."`
 	MetricsListen  string   `setting:"" placeholder:"ADDR" help:"Address to serve metrics and health details on. Default: the same as everything else."`
-	Drain          pause    `setting:"" default:"0" placeholder:"TIME" help:"How long to serve on after the first SIGTERM while /readyz fails, so that load balancers turn elsewhere first, as in 5s; 0 stops at once."`
+	Drain          drain    `setting:"" default:"0" placeholder:"TIME" help:"How long to serve on after the first SIGTERM while /readyz fails, so that load balancers turn elsewhere first, as in 5s; 0 stops at once."`
 }
 
-// pause is a time of at most maxPause.
-type pause time.Duration
+// drain is a time of at most maxDrain.
+type drain time.Duration
 
-// maxPause is more than any load balancer takes to notice.
-const maxPause = 10 * time.Minute
+// maxDrain is more than any load balancer takes to notice.
+const maxDrain = 10 * time.Minute
 
 // Decode implements kong.MapperValue.
-func (p *pause) Decode(ctx *kong.DecodeContext) error {
+func (d *drain) Decode(ctx *kong.DecodeContext) error {
 	text, err := popText(ctx)
 	if err != nil {
 		return err
 	}
 	value, err := parsePeriod(text)
-	if err != nil || value > maxPause {
+	if err != nil || value > maxDrain {
 		return fmt.Errorf("must be a time like 5s or 1m, at most 10m, or 0 for none, not %q", text)
 	}
-	*p = pause(value)
+	*d = drain(value)
 	return nil
 }
 

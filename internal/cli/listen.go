@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/listen"
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 type listenCommand struct {
@@ -111,7 +112,7 @@ type listening struct {
 func (l *listening) run() error {
 	ctx, stop := untilHungUp(l.env.ctx)
 	defer stop()
-	pause := connectPause
+	rest := connectPause
 	// draining connections still answer what they have under way.
 	var draining connections
 	defer draining.wait()
@@ -124,12 +125,12 @@ func (l *listening) run() error {
 		case errors.As(err, &refused) && isFinal(refused.status):
 			return err
 		case err != nil:
-			text, wait := afterRefusal(err, pause)
+			text, wait := afterRefusal(err, rest)
 			l.terminal.note("%s; connecting again in %s", text, wait.Round(100*time.Millisecond))
-			if !rest(ctx, wait) {
+			if !pause.For(ctx, wait) {
 				return nil
 			}
-			pause = min(2*pause, maxConnectPause)
+			rest = min(2*rest, maxConnectPause)
 			continue
 		}
 		why, ready := draining.serve(ctx, l, conn)
@@ -137,13 +138,13 @@ func (l *listening) run() error {
 			return nil
 		}
 		if ready {
-			pause = connectPause
+			rest = connectPause
 		}
-		l.terminal.note("the connection has ended (%s); connecting again in %s", why, pause.Round(100*time.Millisecond))
-		if !rest(ctx, pause) {
+		l.terminal.note("the connection has ended (%s); connecting again in %s", why, rest.Round(100*time.Millisecond))
+		if !pause.For(ctx, rest) {
 			return nil
 		}
-		pause = min(2*pause, maxConnectPause)
+		rest = min(2*rest, maxConnectPause)
 	}
 }
 
@@ -162,15 +163,6 @@ func afterRefusal(err error, pause time.Duration) (text string, wait time.Durati
 // isFinal reports whether trying again would fail in the same way.
 func isFinal(status int) bool {
 	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
-}
-
-func rest(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
 }
 
 // dial opens the WebSocket. Its error is a *refusal if the service refused it.

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/punctual-dev/punctual/internal/listen"
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // maxRefusal is how many bytes of the response to a refused handshake are read.
@@ -87,7 +88,7 @@ func reason(err error) string {
 // keepAlive ends a connection to a service that does not respond.
 func (s *serving) keepAlive(ctx context.Context, cancel context.CancelFunc) {
 	defer cancel()
-	for rest(ctx, aliveEvery) {
+	for pause.For(ctx, aliveEvery) {
 		ping, done := context.WithTimeout(ctx, aliveWithin)
 		err := s.conn.Ping(ping)
 		done()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-dev/punctual/client"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -199,10 +200,7 @@ func (c *logsTail) Run(env *environment) error {
 		case time.Since(lost) > patience:
 			return err
 		}
-		select {
-		case <-env.ctx.Done():
-		case <-time.After(tailPause):
-		}
+		pause.For(env.ctx, tailPause)
 	}
 }
 

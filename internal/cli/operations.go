@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/client"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -171,10 +172,8 @@ func (c *operationsStart) watch(env *environment, id string) error {
 			return nil
 		}
 		line.show(operationProgress(&o))
-		select {
-		case <-env.ctx.Done():
+		if !pause.For(env.ctx, watchEvery) {
 			return operationGoesOn(id)
-		case <-time.After(watchEvery):
 		}
 	}
 }

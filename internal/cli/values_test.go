@@ -138,7 +138,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 		mailAddress{&mail.Address{Address: "a@example.com"}}, mailDomains{"example.com", "xn--exmple-cua.org"}}
 	people := signInFlags{"https://login.example", "punctual", "c", mailDomains{"example.com"}, "groups",
 		roleMap{"ops": "admin", "*": "viewer"}, "own", false, maxAge(12 * time.Hour)}
-	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3", pause(5 * time.Second)}
+	edge := edgeFlags{origin{&url.URL{Scheme: "https", Host: "a.example"}}, nil, 9, ":3", drain(5 * time.Second)}
 	want := serveCommand{databaseFlag{"sqlite:other.db"}, ":1", "sk_public", true, true, targets, "ca.pem", true, secretsFlag{"keys"}, 7, 0,
 		"invite",
 		1.5, 2.5, 3.5, count{limit{4, true}}, count{limit{5, true}}, size{limit{6000, true}}, true, people, mails, edge,
@@ -165,7 +165,7 @@ func TestEverySettingIsAVariableAndTheFlagWins(t *testing.T) {
 	people = signInFlags{"http://127.0.0.1:9", "other", "", mailDomains{"example.net"}, "realm_access.roles", roleMap{"a=b": "owner"},
 		"ann@example.com", true, maxAge(7 * 24 * time.Hour)}
 	edge = edgeFlags{origin{&url.URL{Scheme: "http", Host: "b.example:8080"}}, networks{netip.MustParsePrefix("10.0.0.0/8")}, 8, ":4",
-		pause(time.Minute)}
+		drain(time.Minute)}
 	want = serveCommand{databaseFlag{"sqlite:a.db"}, ":2", "sk_flag", false, false, targetFlags{TargetPorts: wantPorts(t, "8443")}, "b.pem",
 		false, secretsFlag{"other"}, 8, period(time.Hour), "closed",
 		0, 1, 2, count{limit{0, true}}, count{limit{3, true}}, size{limit{4 << 20, true}}, false, people, mails, edge,

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -15,7 +16,7 @@ func TestBacklog_DelaysNoOtherAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const backlog, others = 3000, 30
 		room := func(d *Dispatcher) { d.maxWaiting = 300 }
-		b := start(t, 20, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 100*time.Millisecond) }, room)
+		b := start(t, 20, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 100*time.Millisecond) }, room)
 		now := b.queue.Now()
 		due := now.Add(time.Second)
 		for number := range int64(backlog) {
@@ -24,7 +25,7 @@ func TestBacklog_DelaysNoOtherAccount(t *testing.T) {
 		for i := range int64(others) {
 			b.queue.add(ref(backlog+i+1, 2, 1, due.Add(time.Duration(i)*100*time.Millisecond)))
 		}
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		fired := b.firings()
 		if len(fired) != backlog+others {
 			t.Fatalf("%d of %d fired", len(fired), backlog+others)
@@ -60,7 +61,7 @@ func TestBacklog_OfAHangingReceiverDelaysNoOtherReceiver(t *testing.T) {
 		for i := range int64(200) {
 			b.queue.add(ref(2000+i, 1, 2, due.Add(time.Duration(i)*20*time.Millisecond)))
 		}
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		fired := 0
 		for _, f := range b.firings() {
 			if f.ref.Lane != 2 {
@@ -96,7 +97,7 @@ func TestScan_PassesABacklogThatTakesLongToRead(t *testing.T) {
 		}
 		other := ref(100_000, 2, 1, due.Add(time.Microsecond))
 		b.queue.add(other)
-		sleep(t.Context(), 40*time.Second)
+		pause.For(t.Context(), 40*time.Second)
 		for _, f := range b.firings() {
 			if f.ref.Account == 2 {
 				return

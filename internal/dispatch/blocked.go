@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -102,18 +103,11 @@ func (d *Dispatcher) wantPark() {
 func (d *Dispatcher) parkBlocked(ctx context.Context) {
 	var last time.Time // when it last looked for parked items
 	for ctx.Err() == nil {
-		timer := time.NewTimer(unparkAgain)
+		rest := unparkAgain
 		if d.unparking() {
-			timer.Reset(parkRest)
+			rest = parkRest
 		}
-		park := false
-		select {
-		case <-ctx.Done():
-		case <-d.parkNow:
-			park = true
-		case <-timer.C:
-		}
-		timer.Stop()
+		park := pause.Woken(ctx, rest, d.parkNow)
 		began := time.Now()
 		var err error
 		if d.unparking() || last.IsZero() || began.Sub(last) >= unparkAgain {
@@ -129,7 +123,7 @@ func (d *Dispatcher) parkBlocked(ctx context.Context) {
 			last = time.Time{}
 			d.wantPark()
 		}
-		Sleep(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
+		pause.For(ctx, min(parkRest+parkFactor*time.Since(began), maxParkRest))
 	}
 }
 
@@ -164,7 +158,7 @@ func (d *Dispatcher) moveAll(ctx context.Context, from, until time.Time, by time
 			if err := d.Queue.QueueMove(ctx, part, by); err != nil {
 				return err
 			}
-			Sleep(ctx, parkPause)
+			pause.For(ctx, parkPause)
 		}
 		if end {
 			return nil

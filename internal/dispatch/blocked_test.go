@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -34,12 +35,12 @@ func TestBlocked_InterruptsAttemptsAndFreesSlots(t *testing.T) {
 			b.queue.add(ref(i+1, 1, uint32(i), now))
 		}
 		b.queue.add(ref(100, 2, 1, now.Add(3*time.Second)))
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if held := b.InUse(store.KindJob); held != 8 {
 			t.Fatalf("%d slots are held, want 8", held)
 		}
 		b.queue.set(func() { b.queue.blocked = []int64{1} })
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if held, waiting := b.InUse(store.KindJob), b.Waiting(store.KindJob); held != 0 || waiting != 0 {
 			t.Errorf("a second after the account was blocked %d slots are held, %d items wait", held, waiting)
 		}
@@ -49,12 +50,12 @@ func TestBlocked_InterruptsAttemptsAndFreesSlots(t *testing.T) {
 				t.Errorf("item %d ended with %v", f.ref.Number, f.cause)
 			}
 		}
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		if fired := b.firings(); len(fired) != len(before)+1 {
 			t.Errorf("%d items were fired while the account was blocked, want one of the other account", len(fired)-len(before))
 		}
 		b.queue.set(func() { b.queue.blocked = nil })
-		sleep(t.Context(), 5*time.Second)
+		pause.For(t.Context(), 5*time.Second)
 		if fired := b.firings(); len(fired) != len(before)+1+8 {
 			t.Errorf("%d more items were fired after the account was no longer blocked, want 8", len(fired)-len(before)-1)
 		}
@@ -65,12 +66,12 @@ func TestBlocked_ReleasesHeldClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.add(ref(1, 1, 1, b.queue.Now().Add(90*time.Millisecond)))
-		sleep(t.Context(), 20*time.Millisecond)
+		pause.For(t.Context(), 20*time.Millisecond)
 		b.SetBlocked([]int64{1})
 		if len(b.queue.released) != 1 {
 			t.Errorf("%d claims were released, want 1", len(b.queue.released))
 		}
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 0 || b.InUse(store.KindJob) != 0 {
 			t.Errorf("fired %+v, %d slots are held", fired, b.InUse(store.KindJob))
 		}
@@ -86,7 +87,7 @@ func TestBlocked_ParksDueItemsAndUnparksThem(t *testing.T) {
 		for i := range int64(10 * peekLimit) {
 			b.queue.add(ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 30*time.Second)
+		pause.For(t.Context(), 30*time.Second)
 		due := 0
 		b.queue.set(func() {
 			for _, item := range b.queue.items {
@@ -99,14 +100,14 @@ func TestBlocked_ParksDueItemsAndUnparksThem(t *testing.T) {
 			t.Errorf("%d items of the blocked account are not parked", due)
 		}
 		b.queue.set(func() { b.queue.peeks = 0 })
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		var peeks int
 		b.queue.set(func() { peeks = b.queue.peeks })
 		if peeks > 15 {
 			t.Errorf("the queue was read %d times in 10 s, want about once a second", peeks)
 		}
 		b.queue.set(func() { b.queue.blocked = nil })
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		if fired := b.firings(); len(fired) != 10*peekLimit {
 			t.Errorf("%d of %d items were fired when the account was no longer blocked", len(fired), 10*peekLimit)
 		}

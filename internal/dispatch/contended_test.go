@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -21,12 +22,12 @@ func TestContended_ItemsFireSoonAfterTheyAreUnlocked(t *testing.T) {
 	for _, locked := range []time.Duration{2 * time.Millisecond, 30 * time.Millisecond, 333 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			b := start(t, 10, nil)
-			sleep(t.Context(), 10*time.Millisecond)
+			pause.For(t.Context(), 10*time.Millisecond)
 			now := b.queue.Now()
 			b.queue.with(func() { b.queue.locked = map[int64]time.Time{1: now.Add(locked)} })
 			b.queue.add(ref(1, 1, 1, now), ref(2, 2, 2, now))
 			b.Notice(store.Notice{Items: []store.QueueKey{ref(1, 1, 1, now), ref(2, 2, 2, now)}})
-			sleep(t.Context(), locked+contendedPause+contendedAgain)
+			pause.For(t.Context(), locked+contendedPause+contendedAgain)
 			synctest.Wait()
 			fired := b.firings()
 			if len(fired) != 2 || fired[0].ref.Number != 2 || !fired[0].at.Equal(now) {
@@ -35,7 +36,7 @@ func TestContended_ItemsFireSoonAfterTheyAreUnlocked(t *testing.T) {
 			if loads := b.queue.reads(); loads > 2+2*int(locked/contendedAgain+1) {
 				t.Errorf("locked for %v: %d loads", locked, loads)
 			}
-			sleep(t.Context(), time.Second)
+			pause.For(t.Context(), time.Second)
 			if used := b.InUse(store.KindJob); used != 0 {
 				t.Errorf("%d slots are still held", used)
 			}
@@ -50,11 +51,11 @@ func TestContended_ItemsOfOthersAreLeftToThem(t *testing.T) {
 		due := b.queue.Now().Add(20 * time.Millisecond)
 		b.queue.with(func() { b.queue.claiming = 5 * time.Millisecond })
 		b.queue.add(ref(1, 1, 1, due))
-		sleep(t.Context(), 2*time.Millisecond)
+		pause.For(t.Context(), 2*time.Millisecond)
 		b.queue.mu.Lock()
 		b.queue.items[store.ItemID{Number: 1}].Claim = &store.ClaimInfo{Node: 2, Attempt: 1, StartAt: due}
 		b.queue.mu.Unlock()
-		sleep(t.Context(), 5*time.Second)
+		pause.For(t.Context(), 5*time.Second)
 		if fired := b.firings(); len(fired) != 0 || b.queue.reads() > 2 || b.InUse(store.KindJob) != 0 {
 			t.Errorf("fired %+v, %d loads, %d slots are held", fired, b.queue.reads(), b.InUse(store.KindJob))
 		}
@@ -70,7 +71,7 @@ func TestClaim_WithoutAnAnswerIsReleased(t *testing.T) {
 			due := b.queue.Now().Add(20 * time.Millisecond)
 			b.queue.with(func() { b.queue.claimLost, b.queue.lostWith = 1, lost })
 			b.queue.add(ref(1, 1, 1, due), ref(2, 1, 1, due))
-			sleep(t.Context(), 5*time.Second)
+			pause.For(t.Context(), 5*time.Second)
 			if fired := b.firings(); len(fired) != 2 {
 				t.Errorf("%s: fired %+v, want both", name, fired)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -28,7 +29,7 @@ func TestRun_FiresEveryItemExactlyWhenDue(t *testing.T) {
 				b.Notice(store.Notice{Items: []store.QueueKey{r}}) // the others are found by reading the queue
 			}
 		}
-		sleep(t.Context(), 61*time.Second)
+		pause.For(t.Context(), 61*time.Second)
 		fired := b.firings()
 		if len(fired) != n {
 			t.Fatalf("%d of %d fired", len(fired), n)
@@ -49,7 +50,7 @@ func TestRun_FiresEveryItemExactlyWhenDue(t *testing.T) {
 func TestNotice_RescheduledItemFiresAtItsNewTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		old := ref(1, 1, 1, b.queue.Now().Add(90*time.Millisecond))
 		b.queue.add(old)
 		b.Notice(store.Notice{Items: []store.QueueKey{old}})
@@ -57,7 +58,7 @@ func TestNotice_RescheduledItemFiresAtItsNewTime(t *testing.T) {
 		moved := ref(1, 1, 1, old.Due.Add(20*time.Millisecond))
 		b.queue.add(moved)
 		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}}, Items: []store.QueueKey{moved}})
-		sleep(t.Context(), 110*time.Millisecond)
+		pause.For(t.Context(), 110*time.Millisecond)
 		synctest.Wait()
 		if fired := b.firings(); len(fired) != 1 || !fired[0].at.Equal(moved.Due) {
 			t.Errorf("fired %+v, want it at %v alone", fired, moved.Due)
@@ -68,7 +69,7 @@ func TestNotice_RescheduledItemFiresAtItsNewTime(t *testing.T) {
 func TestNotice_FiresAnItemDueNowAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now())
 		b.queue.add(r)
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
@@ -82,10 +83,10 @@ func TestNotice_FiresAnItemDueNowAtOnce(t *testing.T) {
 func TestScan_FindsItemsOfLostHintsWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now())
 		b.queue.add(r)
-		sleep(t.Context(), recheck+time.Millisecond)
+		pause.For(t.Context(), recheck+time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 {
 			t.Errorf("fired %+v, want item 1", fired)
 		}
@@ -99,7 +100,7 @@ func TestRevoke_KeepsItemsFromFiringUntilRestored(t *testing.T) {
 		for number := range int64(3) {
 			b.queue.add(ref(number+1, 1, 1, due))
 		}
-		sleep(t.Context(), 20*time.Millisecond) // claimed and held by now
+		pause.For(t.Context(), 20*time.Millisecond) // claimed and held by now
 		for number := range int64(2) {
 			if got := b.Revoke(number+1, due); got != NotStarted {
 				t.Fatalf("Revoke(%d) = %d, want NotStarted", number+1, got)
@@ -110,7 +111,7 @@ func TestRevoke_KeepsItemsFromFiringUntilRestored(t *testing.T) {
 		}
 		b.queue.remove(store.ItemID{Number: 1})
 		b.Abort(1)
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		b.Restore(2)
 		synctest.Wait()
 		var numbers []int64
@@ -120,7 +121,7 @@ func TestRevoke_KeepsItemsFromFiringUntilRestored(t *testing.T) {
 		if len(numbers) != 2 || numbers[0] != 3 || numbers[1] != 2 {
 			t.Errorf("fired %v, want 3 and, once restored, 2", numbers)
 		}
-		sleep(t.Context(), later)
+		pause.For(t.Context(), later)
 		synctest.Wait()
 		if used := b.InUse(store.KindJob); used != 0 {
 			t.Errorf("%d slots are still held", used)
@@ -132,7 +133,7 @@ func TestAbort_CancelsARequestUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), 5*time.Millisecond)
+		pause.For(t.Context(), 5*time.Millisecond)
 		if got := b.Revoke(1, b.queue.Now()); got != Started {
 			t.Fatalf("Revoke = %d, want Started", got)
 		}
@@ -147,13 +148,13 @@ func TestAbort_CancelsARequestUnderWay(t *testing.T) {
 func TestConcurrency_IsNeverExceededAndAlwaysUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i, concurrency := range []int{1, 3, 40} {
-			b := start(t, concurrency, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 10*time.Millisecond) })
+			b := start(t, concurrency, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 10*time.Millisecond) })
 			due := b.queue.Now()
 			n := 20 * concurrency
 			for i := range int64(n) {
 				b.queue.add(ref(i+1, i%3, uint32(i%5), due))
 			}
-			sleep(t.Context(), 3*time.Second)
+			pause.For(t.Context(), 3*time.Second)
 			if fired := len(b.firings()); fired != n || b.most > concurrency || b.most < []int{1, 2, 29}[i] {
 				t.Errorf("concurrency %d: %d of %d fired, at most %d at once", concurrency, fired, n, b.most)
 			}
@@ -164,16 +165,16 @@ func TestConcurrency_IsNeverExceededAndAlwaysUsed(t *testing.T) {
 
 func TestLanes_OneAccountsBacklogDoesNotDelayAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 100, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 20*time.Millisecond) })
+		b := start(t, 100, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 20*time.Millisecond) })
 		now := b.queue.Now()
 		for i := range int64(10_000) {
 			b.queue.add(ref(i+1, 1, 1, now.Add(-time.Minute)))
 		}
-		sleep(t.Context(), 500*time.Millisecond)
+		pause.For(t.Context(), 500*time.Millisecond)
 		small := ref(1_000_000, 2, 2, b.queue.Now())
 		b.queue.add(small)
 		b.Notice(store.Notice{Items: []store.QueueKey{small}})
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		for _, f := range b.firings() {
 			if f.ref.Account == 2 {
 				if late := f.at.Sub(f.ref.Due); late > 50*time.Millisecond {
@@ -197,7 +198,7 @@ func TestLanes_HangingReceiversLeaveSlotsForOthers(t *testing.T) {
 		for i := range int64(5000) {
 			b.queue.add(ref(i+1, 1, uint32(i%100), now)) // 100 receivers that never respond
 		}
-		sleep(t.Context(), 2*time.Second)
+		pause.For(t.Context(), 2*time.Second)
 		before := len(b.firings())
 		good := b.queue.Now()
 		for i := range int64(200) {
@@ -205,7 +206,7 @@ func TestLanes_HangingReceiversLeaveSlotsForOthers(t *testing.T) {
 			b.queue.add(r)
 			b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		}
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		if fired := len(b.firings()) - before; fired != 200 {
 			t.Errorf("%d of 200 items for receivers that respond have fired, %d hang", fired, before)
 		}
@@ -220,11 +221,11 @@ func TestRun_FiresAfterAStoreOutage(t *testing.T) {
 		b.queue.mu.Lock()
 		b.queue.failing = true
 		b.queue.mu.Unlock()
-		sleep(t.Context(), 2*time.Second)
+		pause.For(t.Context(), 2*time.Second)
 		b.queue.mu.Lock()
 		b.queue.failing = false
 		b.queue.mu.Unlock()
-		sleep(t.Context(), 300*time.Millisecond)
+		pause.For(t.Context(), 300*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 {
 			t.Errorf("fired %+v, want item 1 after the store came back", fired)
 		}
@@ -246,14 +247,14 @@ func TestStartMessage_OfAnotherNodesAttemptIsConfirmed(t *testing.T) {
 		}
 		b.queue.add(messages...)
 		b.Notice(store.Notice{Items: messages})
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		claims := 0
 		b.queue.set(func() { claims = b.queue.claims })
 		if claims != 2 {
 			t.Fatalf("%d messages were claimed ahead, want 2", claims)
 		}
 		b.queue.remove(messages[0].ItemID)
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 2 {
 			t.Errorf("fired %+v, want only message 2", fired)
 		}
@@ -280,13 +281,13 @@ func TestScan_RestsNoLongerAfterAnOutage(t *testing.T) {
 					outage(b.queue, on)
 				}
 				set(true)
-				sleep(t.Context(), 10*time.Minute)
+				pause.For(t.Context(), 10*time.Minute)
 				set(false)
-				sleep(t.Context(), 5*time.Second)
+				pause.For(t.Context(), 5*time.Second)
 				now := b.queue.Now()
 				for number := range int64(2) { // the second one hides the first from reads that go on from it
 					b.queue.add(ref(number+1, 1, 1, now.Add(time.Duration(1-number)*time.Millisecond)))
-					sleep(t.Context(), 21*time.Second)
+					pause.For(t.Context(), 21*time.Second)
 				}
 				if fired := b.firings(); len(fired) != 2 {
 					t.Errorf("fired %+v, want both items", fired)
@@ -300,23 +301,23 @@ func TestRun_FollowsAClockStepWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.add(ref(1, 1, 1, b.queue.Now().Add(time.Hour)), ref(2, 1, 1, b.queue.Now().Add(2*time.Hour)))
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		set := func(step time.Duration) {
 			b.queue.mu.Lock()
 			b.queue.step = step
 			b.queue.mu.Unlock()
 		}
 		set(time.Hour) // also what a suspended machine looks like
-		sleep(t.Context(), recheck+recheck/10)
+		pause.For(t.Context(), recheck+recheck/10)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
 			t.Fatalf("fired %+v, want item 1 within a second of the step", fired)
 		}
 		set(-time.Hour)
-		sleep(t.Context(), 3*time.Hour-time.Minute)
+		pause.For(t.Context(), 3*time.Hour-time.Minute)
 		if fired := b.firings(); len(fired) != 1 {
 			t.Fatalf("item 2 fired early: %+v", fired)
 		}
-		sleep(t.Context(), time.Minute+recheck)
+		pause.For(t.Context(), time.Minute+recheck)
 		if fired := b.firings(); len(fired) != 2 || fired[1].at.Before(fired[1].ref.Due) {
 			t.Errorf("fired %+v, want item 2 when the clock shows its time", fired)
 		}
@@ -325,10 +326,10 @@ func TestRun_FollowsAClockStepWithinASecond(t *testing.T) {
 
 func TestDrain_ReleasesHeldClaimsAndFinishesAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 10, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 5*time.Second) })
+		b := start(t, 10, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 5*time.Second) })
 		now := b.queue.Now()
 		b.queue.add(ref(1, 1, 1, now), ref(2, 1, 1, now.Add(60*time.Millisecond)))
-		sleep(t.Context(), 20*time.Millisecond)
+		pause.For(t.Context(), 20*time.Millisecond)
 		b.stop()
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].cause != nil || b.queue.Now().Sub(now) < 5*time.Second {
@@ -345,7 +346,7 @@ func TestDrain_InterruptsAttemptsAfterTheGrace(t *testing.T) {
 		b := start(t, 10, hang)
 		now := b.queue.Now()
 		b.queue.add(ref(1, 1, 1, now))
-		sleep(t.Context(), 20*time.Millisecond)
+		pause.For(t.Context(), 20*time.Millisecond)
 		b.stop()
 		fired := b.firings()
 		if len(fired) != 1 || !errors.Is(fired[0].cause, execute.ErrInterrupted) {

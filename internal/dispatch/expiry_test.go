@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -23,11 +24,11 @@ func TestLimits_HeldItemIsFiredAtItsDeadline(t *testing.T) {
 		due = b.queue.Now().Add(time.Second)
 		b.queue.limit("a", limit.Limit{Paused: true})
 		b.queue.addLimited([]string{"a"}, ref(1, 1, 1, due), ref(2, 1, 1, due))
-		sleep(t.Context(), 5900*time.Millisecond)
+		pause.For(t.Context(), 5900*time.Millisecond)
 		if fired := b.firings(); len(fired) != 0 {
 			t.Fatalf("%v fired before the deadline", fired)
 		}
-		sleep(t.Context(), 1200*time.Millisecond)
+		pause.For(t.Context(), 1200*time.Millisecond)
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].ref.Number != 1 {
 			t.Fatalf("fired after the deadline: %v, want item 1", fired)

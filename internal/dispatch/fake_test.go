@@ -428,13 +428,3 @@ func ref(number, account int64, lane uint32, due time.Time) store.QueueKey {
 
 // hang is work that ends only when it is stopped.
 func hang(ctx context.Context, _ store.QueueKey) { <-ctx.Done() }
-
-// sleep lets the bubble's time pass.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

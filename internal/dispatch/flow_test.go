@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -31,7 +32,7 @@ func TestLargeRunsOfAnAccountHaveARateInBytes(t *testing.T) {
 		for i := range int64(3000) {
 			b.queue.add(ref(1000+i, 2, 1, began.Add(time.Second)))
 		}
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		fired := map[int64]int{}
 		var bytes int64
 		for _, f := range b.firings() {

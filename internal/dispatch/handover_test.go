@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -20,7 +21,7 @@ func TestARunDoesNotWaitForTheRestOfItsBatch(t *testing.T) {
 		for number := range int64(claimLimit) {
 			b.queue.add(ref(1+number, 1, 1, due))
 		}
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		fired := b.firings()
 		if len(fired) != claimLimit {
 			t.Fatalf("%d of %d fired", len(fired), claimLimit)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -24,20 +25,14 @@ const (
 // heartbeat renews the node's lease until ctx ends.
 func (d *Dispatcher) heartbeat(ctx context.Context) {
 	for {
-		pause, hurry := store.HeartbeatInterval, d.heartbeatNow
+		rest, hurry := store.HeartbeatInterval, d.heartbeatNow
 		if err := d.heartbeatOnce(ctx); err != nil {
 			d.logLimited("heartbeat failed; retrying", err)
-			pause, hurry = heartbeatRetry, nil
+			rest, hurry = heartbeatRetry, nil
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.Woken(ctx, rest, hurry); ctx.Err() != nil {
 			return
-		case <-hurry:
-		case <-timer.C:
 		}
-		timer.Stop()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/execute"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -20,18 +21,18 @@ func (q *fakeQueue) set(change func()) {
 func TestFire_WaitsWhileTheLeaseIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now().Add(50*time.Millisecond))
 		b.queue.add(r)
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		synctest.Wait()
 		b.queue.set(func() { b.queue.leaseLapsed, b.queue.failing = true, true })
-		sleep(t.Context(), 3*time.Second)
+		pause.For(t.Context(), 3*time.Second)
 		if fired := b.firings(); len(fired) != 0 {
 			t.Fatalf("fired %+v without a lease", fired)
 		}
 		b.queue.set(func() { b.queue.leaseLapsed, b.queue.failing = false, false })
-		sleep(t.Context(), 2*time.Second)
+		pause.For(t.Context(), 2*time.Second)
 		if fired := b.firings(); len(fired) != 1 {
 			t.Errorf("fired %+v after the next heartbeat, want the item", fired)
 		}
@@ -41,7 +42,7 @@ func TestFire_WaitsWhileTheLeaseIsUncertain(t *testing.T) {
 func TestHeartbeat_ReregistersAfterExpiryAndFiresNoOldClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		r := ref(1, 1, 1, b.queue.Now().Add(50*time.Millisecond))
 		b.queue.add(r)
 		b.Notice(store.Notice{Items: []store.QueueKey{r}})
@@ -51,14 +52,14 @@ func TestHeartbeat_ReregistersAfterExpiryAndFiresNoOldClaim(t *testing.T) {
 			b.queue.leaseLapsed = true
 			delete(b.queue.items, r.ItemID) // another node has reclaimed it
 		})
-		sleep(t.Context(), 5*time.Second)
+		pause.For(t.Context(), 5*time.Second)
 		if fired := b.firings(); len(fired) != 0 {
 			t.Errorf("fired %+v of the expired lease", fired)
 		}
 		next := ref(2, 1, 1, b.queue.Now())
 		b.queue.add(next)
 		b.Notice(store.Notice{Items: []store.QueueKey{next}})
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 2 {
 			t.Errorf("fired %+v with the new lease, want item 2", fired)
 		}
@@ -74,14 +75,14 @@ func TestConfirm_WithNotificationsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.set(func() { b.queue.notificationsDown = true })
-		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		pause.For(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(50 * time.Millisecond)
 		kept, cancelled := ref(1, 1, 1, due), ref(2, 1, 1, due)
 		b.queue.add(kept, cancelled)
 		b.Notice(store.Notice{Items: []store.QueueKey{kept, cancelled}})
 		synctest.Wait()
 		b.queue.remove(cancelled.ItemID)
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
 			t.Errorf("fired %+v, want item 1 only", fired)
 		}
@@ -94,14 +95,14 @@ func TestConfirm_AfterAFailedHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.set(func() { b.queue.heartbeatFails = true })
-		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		pause.For(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(50 * time.Millisecond)
 		kept, cancelled := ref(1, 1, 1, due), ref(2, 1, 1, due)
 		b.queue.add(kept, cancelled)
 		b.Notice(store.Notice{Items: []store.QueueKey{kept, cancelled}})
 		synctest.Wait()
 		b.queue.remove(cancelled.ItemID)
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		if fired := b.firings(); len(fired) != 1 || fired[0].ref.Number != 1 {
 			t.Errorf("fired %+v, want item 1 only", fired)
 		}
@@ -111,15 +112,15 @@ func TestConfirm_AfterAFailedHeartbeat(t *testing.T) {
 func TestNotice_CancelledByAnotherNodeAbortsAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, hang)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		started, held := ref(1, 1, 1, b.queue.Now()), ref(2, 1, 1, b.queue.Now().Add(80*time.Millisecond))
 		b.queue.add(started, held)
 		b.Notice(store.Notice{Items: []store.QueueKey{started, held}})
-		sleep(t.Context(), 20*time.Millisecond)
+		pause.For(t.Context(), 20*time.Millisecond)
 		b.queue.remove(started.ItemID)
 		b.queue.remove(held.ItemID)
 		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}, {Number: 2}, {Number: 3}}})
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		fired := b.firings()
 		if len(fired) != 1 || fired[0].ref.Number != 1 || !errors.Is(fired[0].cause, execute.ErrCancelled) {
 			t.Errorf("fired %+v, want item 1 only, cancelled", fired)
@@ -135,14 +136,14 @@ func TestNotice_CancelledByAnotherNodeAbortsAndForgets(t *testing.T) {
 func TestNotice_CancelledWhileClaimingReleasesTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
-		sleep(t.Context(), 10*time.Millisecond)
+		pause.For(t.Context(), 10*time.Millisecond)
 		b.queue.set(func() { b.queue.claiming = 20 * time.Millisecond })
 		item := ref(1, 1, 1, b.queue.Now().Add(80*time.Millisecond))
 		b.queue.add(item)
 		b.Notice(store.Notice{Items: []store.QueueKey{item}})
-		sleep(t.Context(), 10*time.Millisecond) // its claim is under way
+		pause.For(t.Context(), 10*time.Millisecond) // its claim is under way
 		b.Notice(store.Notice{Cancelled: []store.Cancelled{{Number: 1}}})
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		if len(b.queue.released) != 1 || b.queue.released[0].Number != 1 {
 			t.Errorf("released %+v, want the claim of item 1", b.queue.released)
 		}
@@ -156,17 +157,17 @@ func TestShare_TakesOwnItemsAtOnceAndOthersAfterTheHeadStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1000, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1, b.Node + 2} })
-		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		pause.For(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(5 * time.Second)
 		for n := range int64(300) {
 			b.queue.add(ref(n*shareBlock+1, 1, 1, due))
 		}
-		sleep(t.Context(), 5*time.Second+claimHeadStart/2)
+		pause.For(t.Context(), 5*time.Second+claimHeadStart/2)
 		own := len(b.firings())
 		if own < 70 || own > 130 {
 			t.Errorf("%d of 300 items were taken at once, want about a third", own)
 		}
-		sleep(t.Context(), 200*time.Millisecond)
+		pause.For(t.Context(), 200*time.Millisecond)
 		if all := len(b.firings()); all != 300 {
 			t.Errorf("%d of 300 items were fired, want all: the other nodes claimed none", all)
 		}
@@ -209,7 +210,7 @@ func TestScan_LeavesToOtherNodesWhatThisOneStoredForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 1000, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
-		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		pause.For(t.Context(), 3*time.Second) // past the next heartbeat
 		due := b.queue.Now().Add(5 * time.Second)
 		var items []store.QueueKey
 		for n := range int64(200) {
@@ -217,11 +218,11 @@ func TestScan_LeavesToOtherNodesWhatThisOneStoredForThem(t *testing.T) {
 		}
 		b.queue.add(items...)
 		b.Notice(store.Notice{Items: items})
-		sleep(t.Context(), 5*time.Second+claimHeadStart/2)
+		pause.For(t.Context(), 5*time.Second+claimHeadStart/2)
 		if own := len(b.firings()); own < 70 || own > 130 {
 			t.Errorf("%d of 200 items were fired in time, want about half: the others are another node's", own)
 		}
-		sleep(t.Context(), 300*time.Millisecond)
+		pause.For(t.Context(), 300*time.Millisecond)
 		if all := len(b.firings()); all != 200 {
 			t.Errorf("%d of 200 items were fired, want all: the other node claimed none", all)
 		}
@@ -232,7 +233,7 @@ func TestNotice_LeavesItemsToTheNodeThatStoredThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 10, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
-		sleep(t.Context(), 2500*time.Millisecond)
+		pause.For(t.Context(), 2500*time.Millisecond)
 		now := b.queue.Now()
 		for n := range int64(20) {
 			b.queue.add(ref(n+1, 1, 1, now))
@@ -242,7 +243,7 @@ func TestNotice_LeavesItemsToTheNodeThatStoredThem(t *testing.T) {
 		if fired := b.firings(); len(fired) != 0 {
 			t.Errorf("%d items were taken from the node that has just stored them", len(fired))
 		}
-		sleep(t.Context(), 200*time.Millisecond)
+		pause.For(t.Context(), 200*time.Millisecond)
 		if fired := b.firings(); len(fired) != 20 {
 			t.Errorf("%d of 20 items that were left were fired", len(fired))
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/limit"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -37,7 +38,7 @@ func TestLimits_RateHoldsInEveryWindow(t *testing.T) {
 		}
 		free := ref(1000, 1, 1, due)
 		b.queue.add(free)
-		sleep(t.Context(), 13*time.Second)
+		pause.For(t.Context(), 13*time.Second)
 		fired := b.firings()
 		if len(fired) != 51 {
 			t.Fatalf("%d of 51 fired", len(fired))
@@ -69,13 +70,13 @@ func TestLimits_RateHoldsInEveryWindow(t *testing.T) {
 
 func TestLimits_ParallelHoldsAndIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 1000, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 300*time.Millisecond) })
+		b := start(t, 1000, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 300*time.Millisecond) })
 		b.queue.limit("a", limit.Limit{Parallel: 3})
 		now := b.queue.Now()
 		for i := range int64(30) {
 			b.queue.addLimited([]string{"a"}, ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 4*time.Second)
+		pause.For(t.Context(), 4*time.Second)
 		if fired := b.firings(); len(fired) != 30 || b.most != 3 {
 			t.Errorf("%d of 30 fired, up to %d at once, the limit is 3", len(fired), b.most)
 		}
@@ -97,7 +98,7 @@ func TestLimits_KeysAreTakenTogether(t *testing.T) {
 				mostInside[key] = max(mostInside[key], inside[key])
 			}
 			mu.Unlock()
-			sleep(ctx, 100*time.Millisecond)
+			pause.For(ctx, 100*time.Millisecond)
 			mu.Lock()
 			for _, key := range keys {
 				inside[key]--
@@ -114,7 +115,7 @@ func TestLimits_KeysAreTakenTogether(t *testing.T) {
 			}
 			b.queue.addLimited(keys, ref(i+1, 1, 1, now.Add(time.Duration(i))))
 		}
-		sleep(t.Context(), 1500*time.Millisecond) // those that need both take two seconds
+		pause.For(t.Context(), 1500*time.Millisecond) // those that need both take two seconds
 		alone := 0
 		for _, f := range b.firings() {
 			if f.ref.Number > 20 {
@@ -124,7 +125,7 @@ func TestLimits_KeysAreTakenTogether(t *testing.T) {
 		if alone < 15 {
 			t.Errorf("%d of 20 that need only one key have started beside those that wait for the other", alone)
 		}
-		sleep(t.Context(), 4*time.Second)
+		pause.For(t.Context(), 4*time.Second)
 		if n := len(b.firings()); n != 40 {
 			t.Errorf("%d of 40 fired", n)
 		}
@@ -142,13 +143,13 @@ func TestLimits_ChangeTakesEffectAtOnce(t *testing.T) {
 		for i := range int64(5) {
 			b.queue.addLimited([]string{"a"}, ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 3*time.Second)
+		pause.For(t.Context(), 3*time.Second)
 		if n := len(b.firings()); n != 0 {
 			t.Fatalf("%d fired while paused", n)
 		}
 		lifted := b.queue.Now()
 		b.Notice(b.queue.limit("a", limit.Limit{}))
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		if n := len(b.firings()); n != 5 {
 			t.Errorf("%d of 5 fired within 100 ms", n)
 		}
@@ -173,13 +174,13 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnce(t *testing.T) {
 		awaiting(1)
 		b.queue.addLimited([]string{"a"}, ref(1, 1, 1, b.queue.Now()))
 		for i := range 10 { // at different times between two reads of what to plan
-			sleep(t.Context(), 3*time.Second+time.Duration(i)*100*time.Millisecond)
+			pause.For(t.Context(), 3*time.Second+time.Duration(i)*100*time.Millisecond)
 			if n := len(b.firings()); n != i {
 				t.Fatalf("%d fired while an attempt was under way, want %d", n, i)
 			}
 			awaiting(-1)
 			b.LimitsFreed(1, []string{"unknown", "a"})
-			sleep(t.Context(), 100*time.Millisecond)
+			pause.For(t.Context(), 100*time.Millisecond)
 			if n := len(b.firings()); n != i+1 {
 				t.Fatalf("%d fired within 100 ms after the attempt, want %d", n, i+1)
 			}
@@ -196,7 +197,7 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes(t *testing.T) {
 		b := start(t, 1000, nil)
 		b.queue.set(func() { b.queue.nodes = []int64{b.Node, b.Node + 1} })
 		b.queue.limit("a", limit.Limit{Parallel: 1})
-		sleep(t.Context(), 3*time.Second) // past the next heartbeat
+		pause.For(t.Context(), 3*time.Second) // past the next heartbeat
 		item, notify, before := ref(1, 1, 1, b.queue.Now()), b.queue.notify, 0
 		b.queue.set(func() { b.queue.notify = func(store.Notice) {} })
 		b.queue.addLimited([]string{"a"}, item)
@@ -208,7 +209,7 @@ func TestLimits_EndOfAnAwaitingAttemptIsUsedAtOnceByOtherNodes(t *testing.T) {
 			b.queue.notify, before = notify, b.queue.limits.passes
 		})
 		b.LimitsFreed(1, []string{"a", "host:unknown"})
-		sleep(t.Context(), 250*time.Millisecond)
+		pause.For(t.Context(), 250*time.Millisecond)
 		if n := len(b.firings()); n != 1 {
 			t.Errorf("%d fired within 250 ms after the attempt, want 1", n)
 		}
@@ -226,17 +227,17 @@ func TestLimits_LateStartsAreGrantedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 2, func(ctx context.Context, r store.QueueKey) {
 			if r.Number > 100 {
-				sleep(ctx, 5*time.Second)
+				pause.For(ctx, 5*time.Second)
 			}
 		})
 		b.queue.limit("a", limit.Limit{Calls: 2, Per: time.Second})
 		now := b.queue.Now()
 		b.queue.add(ref(101, 2, 2, now), ref(102, 2, 2, now))
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		for i := range int64(6) {
 			b.queue.addLimited([]string{"a"}, ref(i+1, 1, 1, now.Add(100*time.Millisecond)))
 		}
-		sleep(t.Context(), 20*time.Second)
+		pause.For(t.Context(), 20*time.Second)
 		var limited []firing
 		for _, f := range b.firings() {
 			if f.ref.Number <= 100 {
@@ -260,7 +261,7 @@ func TestLimits_WaitingCostsNothing(t *testing.T) {
 		for i := range int64(3000) {
 			b.queue.addLimited([]string{"a"}, ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 20*time.Second)
+		pause.For(t.Context(), 20*time.Second)
 		if n := len(b.firings()); n != 1 {
 			t.Errorf("%d fired with 1 an hour", n)
 		}
@@ -270,7 +271,7 @@ func TestLimits_WaitingCostsNothing(t *testing.T) {
 		if waiting := b.Waiting(store.KindJob); waiting != 0 || b.InUse(store.KindJob) != 0 {
 			t.Errorf("%d wait in memory, %d slots are in use", waiting, b.InUse(store.KindJob))
 		}
-		sleep(t.Context(), 20*time.Second)
+		pause.For(t.Context(), 20*time.Second)
 		b.queue.mu.Lock()
 		passes := b.queue.limits.passes - before
 		b.queue.mu.Unlock()

@@ -191,13 +191,3 @@ func (d *Dispatcher) sent(e *entry) {
 // start is recorded as later than its claim announced. Below it the announced time stays, which logs and
 // webhooks already show.
 const slotWait = time.Second
-
-// Sleep waits for the given time or until ctx ends.
-func Sleep(ctx context.Context, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}

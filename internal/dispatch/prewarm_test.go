@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -30,7 +31,7 @@ func TestPrewarm_ReportsEachReceiverOnceAhead(t *testing.T) {
 				ref(i+101, 1, 2, now.Add(5*time.Second+time.Duration(i)*20*time.Millisecond)))
 		}
 		b.queue.add(ref(1000, 1, 3, now.Add(10*time.Second)))
-		sleep(t.Context(), 15*time.Second)
+		pause.For(t.Context(), 15*time.Second)
 		if fired := b.firings(); len(fired) != 201 {
 			t.Errorf("%d of 201 items were fired", len(fired))
 		}
@@ -66,21 +67,21 @@ func TestPrewarm_OfAnIdleNodeReadsLittle(t *testing.T) {
 				ahead = item.Due.Sub(d.Queue.Now())
 			}
 		})
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		before := 0
 		b.queue.with(func() { before = b.queue.peeks })
 		const idle = 30 * time.Second
-		sleep(t.Context(), idle)
+		pause.For(t.Context(), idle)
 		b.queue.with(func() {
 			if got, most := b.queue.peeks-before, 2*int(idle/recheck)+2; got > most {
 				t.Errorf("the queue was read %d times in %v, want at most %d", got, idle, most)
 			}
 		})
-		sleep(t.Context(), prewarmPause/2) // between two looks
+		pause.For(t.Context(), prewarmPause/2) // between two looks
 		stored := ref(1, 1, 1, b.queue.Now().Add(prewarmAhead))
 		b.queue.add(stored)
 		b.Notice(store.Notice{Items: []store.QueueKey{stored}})
-		sleep(t.Context(), 2*prewarmAhead)
+		pause.For(t.Context(), 2*prewarmAhead)
 		mu.Lock()
 		defer mu.Unlock()
 		if ahead < prewarmAhead-2*prewarmPause {

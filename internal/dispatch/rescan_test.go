@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -14,7 +15,7 @@ func TestRescan_AfterNoticesBeginsWhereItemsAreDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, 100, nil)
 		b.queue.with(func() { b.queue.nodes = []int64{1, 2} })
-		sleep(t.Context(), 3*time.Second) // a heartbeat
+		pause.For(t.Context(), 3*time.Second) // a heartbeat
 		before, scans := 0, 0
 		b.queue.with(func() { before = b.queue.scans })
 		const n = 200 // half of them are assigned to the other node, which claims nothing
@@ -22,10 +23,10 @@ func TestRescan_AfterNoticesBeginsWhereItemsAreDue(t *testing.T) {
 			due := b.queue.Now().Add(time.Duration(i%3) * 40 * time.Millisecond)
 			b.queue.add(ref(i+1, 1+i%3, uint32(i%2), due))
 			b.Notice(store.Notice{EarliestElsewhere: due})
-			sleep(t.Context(), 10*time.Millisecond)
+			pause.For(t.Context(), 10*time.Millisecond)
 		}
 		b.queue.with(func() { scans = b.queue.scans - before })
-		sleep(t.Context(), 200*time.Millisecond)
+		pause.For(t.Context(), 200*time.Millisecond)
 		fired := b.firings()
 		if len(fired) != n {
 			t.Errorf("%d of %d fired", len(fired), n)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -109,16 +110,16 @@ func TestShares_AnAccountWhoseReceiversAllHangDelaysNoOther(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := start(t, concurrency, func(ctx context.Context, r store.QueueKey) {
 				if r.Account == 1 {
-					sleep(ctx, 15*time.Minute)
+					pause.For(ctx, 15*time.Minute)
 				} else {
-					sleep(ctx, 10*time.Millisecond)
+					pause.For(ctx, 10*time.Millisecond)
 				}
 			})
 			now := b.queue.Now()
 			for i := range int64(11 * concurrency / 10) {
 				b.queue.add(ref(i+1, 1, uint32(i), now))
 			}
-			sleep(t.Context(), 2*time.Second)
+			pause.For(t.Context(), 2*time.Second)
 			const others = 200
 			begin := b.queue.Now().Add(time.Second)
 			for i := range int64(others) {
@@ -126,7 +127,7 @@ func TestShares_AnAccountWhoseReceiversAllHangDelaysNoOther(t *testing.T) {
 				b.queue.add(r)
 				b.Notice(store.Notice{Items: []store.QueueKey{r}})
 			}
-			sleep(t.Context(), 12*time.Second)
+			pause.For(t.Context(), 12*time.Second)
 			fired := 0
 			for _, f := range b.firings() {
 				if f.ref.Account != 2 {
@@ -162,7 +163,7 @@ func TestBacklog_OfManyReceiversDelaysNoOtherAccount(t *testing.T) {
 		for i := range int64(50) {
 			b.queue.add(ref(10_000+i, 2, 1, due.Add(time.Duration(i)*100*time.Millisecond)))
 		}
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		fired := 0
 		for _, f := range b.firings() {
 			if f.ref.Account != 2 {
@@ -222,15 +223,15 @@ func TestClaimAhead_LeavesTheReserveWhenReceiversHang(t *testing.T) {
 			if hangs.Load() && r.Account == 1 {
 				hang(ctx, r)
 			}
-			sleep(ctx, 5*time.Millisecond)
+			pause.For(ctx, 5*time.Millisecond)
 		})
 		now := b.queue.Now()
 		for i := range int64(3000) {
 			b.queue.add(ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		hangs.Store(true)
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		b.mu.Lock()
 		inside := b.inside
 		b.mu.Unlock()
@@ -243,7 +244,7 @@ func TestClaimAhead_LeavesTheReserveWhenReceiversHang(t *testing.T) {
 			b.queue.add(r)
 			b.Notice(store.Notice{Items: []store.QueueKey{r}})
 		}
-		sleep(t.Context(), 4*time.Second)
+		pause.For(t.Context(), 4*time.Second)
 		fired := 0
 		for _, f := range b.firings() {
 			if f.ref.Account != 2 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -61,17 +62,17 @@ func TestStandstill_CancelledItemsAreNotSent(t *testing.T) {
 				if x.prepare != nil {
 					x.prepare(b)
 				}
-				sleep(t.Context(), x.at)
+				pause.For(t.Context(), x.at)
 				b.queue.with(func() {
 					if b.queue.claims != 2 {
 						t.Fatalf("%d items are claimed", b.queue.claims)
 					}
 				})
 				b.queue.standStill(x.ends - x.at)
-				sleep(t.Context(), 10*time.Millisecond)
+				pause.For(t.Context(), 10*time.Millisecond)
 				b.queue.remove(store.ItemID{Number: 1})
-				sleep(t.Context(), x.ends-x.at)
-				sleep(t.Context(), time.Second)
+				pause.For(t.Context(), x.ends-x.at)
+				pause.For(t.Context(), time.Second)
 				fired := b.firings()
 				if len(fired) != 1 || fired[0].ref.Number != 2 {
 					t.Fatalf("fired %+v, want 2 alone", fired)
@@ -82,7 +83,7 @@ func TestStandstill_CancelledItemsAreNotSent(t *testing.T) {
 				if x.dial > 0 && (!slices.Equal(b.reasons(), []error{execute.ErrCancelled})) {
 					t.Errorf("withheld: %v, want one, cancelled", b.reasons())
 				}
-				sleep(t.Context(), time.Second)
+				pause.For(t.Context(), time.Second)
 				if used, unsent := b.InUse(store.KindJob), b.unsent.Load(); used != 0 || unsent != 0 {
 					t.Errorf("%d slots are still held, %d requests unsent", used, unsent)
 				}
@@ -104,10 +105,10 @@ func TestStandstill_RunsOfChangedSchedulesAreNotSent(t *testing.T) {
 					due = b.queue.Now()
 				}
 				b.queue.add(ref(1, 1, 1, due), ref(2, 1, 2, due))
-				sleep(t.Context(), 50*time.Millisecond)
+				pause.For(t.Context(), 50*time.Millisecond)
 				b.queue.standStill(400 * time.Millisecond)
 				b.queue.with(func() { b.queue.edited = map[store.ItemID]bool{{Number: 1}: true} })
-				sleep(t.Context(), 2*time.Second)
+				pause.For(t.Context(), 2*time.Second)
 				fired := b.firings()
 				if len(fired) != 1 || fired[0].ref.Number != 2 || !slices.Equal(b.reasons(), []error{nil}) {
 					t.Errorf("fired %+v, withheld %v; want 2, and 1 withheld without being aborted", fired, b.reasons())
@@ -147,7 +148,7 @@ func TestDelay_AChangeOfTheScheduleHolds(t *testing.T) {
 				b.queue.heldFails, b.queue.heldTakes = x.fails, []time.Duration{x.takes}
 			})
 			b.Notice(store.Notice{Items: refs})
-			sleep(t.Context(), x.dial+delayedLimit+50*time.Millisecond)
+			pause.For(t.Context(), x.dial+delayedLimit+50*time.Millisecond)
 			var fired []int64
 			for _, f := range b.firings() {
 				fired = append(fired, f.ref.Number)
@@ -156,7 +157,7 @@ func TestDelay_AChangeOfTheScheduleHolds(t *testing.T) {
 			if !slices.Equal(fired, x.fired) {
 				t.Errorf("%s: %v were sent, want %v; withheld %v", name, fired, x.fired, b.reasons())
 			}
-			sleep(t.Context(), 2*time.Minute)
+			pause.For(t.Context(), 2*time.Minute)
 		})
 	}
 }
@@ -184,11 +185,11 @@ func TestStandstill_ExpiredAttemptsAreNotSent(t *testing.T) {
 				b.lasts = lasts
 				b.mu.Unlock()
 				b.queue.add(ref(1, 1, 1, b.queue.Now()))
-				sleep(t.Context(), 50*time.Millisecond)
+				pause.For(t.Context(), 50*time.Millisecond)
 				if x.still > 0 {
 					b.queue.standStill(x.still)
 				}
-				sleep(t.Context(), 2*time.Second)
+				pause.For(t.Context(), 2*time.Second)
 				if fired := b.firings(); len(fired) != x.sent || len(b.reasons()) != 1-x.sent {
 					t.Errorf("fired %+v, withheld %v, want %d sent", fired, b.reasons(), x.sent)
 				}
@@ -215,11 +216,11 @@ func TestStandstill_LateAttemptsStartAgain(t *testing.T) {
 				b := start(t, 10, nil)
 				b.dials(x.dial)
 				b.queue.add(ref(1, 1, 1, b.queue.Now()))
-				sleep(t.Context(), 50*time.Millisecond)
+				pause.For(t.Context(), 50*time.Millisecond)
 				if x.still > 0 {
 					b.queue.standStill(x.still)
 				}
-				sleep(t.Context(), 5*time.Second)
+				pause.For(t.Context(), 5*time.Second)
 				b.mu.Lock()
 				defer b.mu.Unlock()
 				if len(b.fired) != 1 || len(b.restarted) != x.restarts || x.restarts > 0 && b.restarted[0] != b.fired[0].at {
@@ -236,13 +237,13 @@ func TestStandstill_WhileTheStoreAnswersCountsOnce(t *testing.T) {
 		b := start(t, 10, nil)
 		b.dials(300 * time.Millisecond)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		const first, second = slotWait / 5, slotWait * 3 / 5
 		b.queue.standStill(first)
 		b.queue.with(func() { b.queue.heldTakes = []time.Duration{second} })
-		sleep(t.Context(), 270*time.Millisecond)
+		pause.For(t.Context(), 270*time.Millisecond)
 		b.queue.standStill(second)
-		sleep(t.Context(), 5*time.Second)
+		pause.For(t.Context(), 5*time.Second)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if asked := b.queue.questions(); len(b.fired) != 1 || len(b.restarted) != 0 || asked != 2 {
@@ -257,10 +258,10 @@ func TestStandstill_UnconfirmedRequestIsNotSent(t *testing.T) {
 		b := start(t, 10, nil)
 		b.dials(300 * time.Millisecond)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		b.queue.with(func() { b.queue.heldFails = true })
 		b.queue.standStill(200 * time.Millisecond)
-		sleep(t.Context(), 500*time.Millisecond)
+		pause.For(t.Context(), 500*time.Millisecond)
 		if fired := b.firings(); len(fired) != 0 || !slices.Equal(b.reasons(), []error{nil}) {
 			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
 		}
@@ -273,9 +274,9 @@ func TestLeave_WithoutALeaseIsRefused(t *testing.T) {
 		b := start(t, 10, nil)
 		b.dials(300 * time.Millisecond)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		b.queue.with(func() { b.queue.leaseLapsed = true })
-		sleep(t.Context(), 500*time.Millisecond)
+		pause.For(t.Context(), 500*time.Millisecond)
 		if fired := b.firings(); len(fired) != 0 || !slices.Equal(b.reasons(), []error{nil}) {
 			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
 		}
@@ -288,12 +289,12 @@ func TestStandstill_AnswersThatComeLateAreAskedForAgain(t *testing.T) {
 		b := start(t, 10, nil)
 		b.dials(300 * time.Millisecond)
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), 50*time.Millisecond)
+		pause.For(t.Context(), 50*time.Millisecond)
 		b.queue.standStill(200 * time.Millisecond)
 		b.queue.with(func() { b.queue.heldTakes = []time.Duration{200 * time.Millisecond} })
-		sleep(t.Context(), 260*time.Millisecond)
+		pause.For(t.Context(), 260*time.Millisecond)
 		b.queue.standStill(150 * time.Millisecond)
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 1 {
 			t.Errorf("fired %+v, withheld %v", fired, b.reasons())
 		}
@@ -313,9 +314,9 @@ func TestStandstill_ManyClaimsAreConfirmedTogether(t *testing.T) {
 		for i := range int64(n) {
 			b.queue.add(ref(i+1, 1+i%5, uint32(i%7), due))
 		}
-		sleep(t.Context(), 80*time.Millisecond)
+		pause.For(t.Context(), 80*time.Millisecond)
 		b.queue.standStill(time.Second)
-		sleep(t.Context(), 2*time.Second)
+		pause.For(t.Context(), 2*time.Second)
 		if fired := b.firings(); len(fired) != n {
 			t.Errorf("%d of %d fired", len(fired), n)
 		}
@@ -328,14 +329,14 @@ func TestStandstill_ManyClaimsAreConfirmedTogether(t *testing.T) {
 // A node that runs asks the store nothing, however long its requests take.
 func TestStandstill_NodeThatRunsAsksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, 2, func(ctx context.Context, _ store.QueueKey) { sleep(ctx, 700*time.Millisecond) })
+		b := start(t, 2, func(ctx context.Context, _ store.QueueKey) { pause.For(ctx, 700*time.Millisecond) })
 		b.dials(400 * time.Millisecond)
 		now := b.queue.Now()
 		const n = 20 // most wait for a slot
 		for i := range int64(n) {
 			b.queue.add(ref(i+1, 1, 1, now.Add(time.Duration(i)*130*time.Millisecond)))
 		}
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		if fired, asked := b.firings(), b.queue.questions(); len(fired) != n || asked != 0 {
 			t.Errorf("%d of %d fired, the store was asked %d times", len(fired), n, asked)
 		}

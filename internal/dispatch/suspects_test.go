@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -46,11 +47,11 @@ func TestClaim_SetsAsideAnItemThatFailsItsBatch(t *testing.T) {
 		for i := range int64(100) {
 			b.queue.add(ref(i+1, 1+i%3, 1, now))
 		}
-		sleep(t.Context(), 100*time.Millisecond)
+		pause.For(t.Context(), 100*time.Millisecond)
 		if fired := b.firings(); len(fired) != 99 {
 			t.Errorf("%d of the 99 others fired at once", len(fired))
 		}
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		if !slices.Equal(a.numbers, []int64{7}) || a.stopped[0] {
 			t.Errorf("set aside %v, want item 7, with its schedule going on", a.numbers)
 		}
@@ -76,7 +77,7 @@ func TestClaim_SetsAsideAnItemWhosePreparationPanics(t *testing.T) {
 		for i := range int64(20) {
 			b.queue.add(ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		if fired := b.firings(); len(fired) != 19 || !slices.Equal(a.numbers, []int64{7}) {
 			t.Errorf("%d others fired, set aside %v; want 19 and item 7", len(fired), a.numbers)
 		}
@@ -92,7 +93,7 @@ func TestSetAside_MovesAnItemThatCanNotBeEnded(t *testing.T) {
 		b.queue.set(func() { b.queue.poison = map[int64]error{1: errors.New("too large")} })
 		now := b.queue.Now()
 		b.queue.add(ref(1, 1, 1, now))
-		sleep(t.Context(), 10*time.Second)
+		pause.For(t.Context(), 10*time.Second)
 		b.queue.mu.Lock()
 		defer b.queue.mu.Unlock()
 		if due := b.queue.items[store.ItemID{Number: 1}].Due; !due.After(now.Add(parkedTill)) {
@@ -108,9 +109,9 @@ func TestClaim_SetsNothingAsideInAnOutage(t *testing.T) {
 		b := start(t, 10, nil, a.with)
 		b.queue.set(func() { b.queue.poison = map[int64]error{1: errDown} })
 		b.queue.add(ref(1, 1, 1, b.queue.Now()))
-		sleep(t.Context(), time.Minute)
+		pause.For(t.Context(), time.Minute)
 		b.queue.set(func() { b.queue.poison = nil })
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 1 || len(a.numbers) != 0 {
 			t.Errorf("fired %+v, set aside %v", fired, a.numbers)
 		}
@@ -129,7 +130,7 @@ func TestFire_APanicEndsOneAttemptOnly(t *testing.T) {
 		for i := range int64(20) {
 			b.queue.add(ref(i+1, 1, 1, now))
 		}
-		sleep(t.Context(), time.Second)
+		pause.For(t.Context(), time.Second)
 		if fired := b.firings(); len(fired) != 20 || panics.Load() != 1 || b.InUse(store.KindJob) != 0 {
 			t.Errorf("%d fired, %d panics, %d slots held; want 20, 1 and 0", len(fired), panics.Load(), b.InUse(store.KindJob))
 		}
@@ -148,7 +149,7 @@ func TestSuspect_NotesPreparationsOnlyAfterACrash(t *testing.T) {
 			for i := range int64(50) {
 				b.queue.add(ref(i+1, 1, 1, now), ref(i+101, 1, 1, now.Add(carefulFor+5*time.Second)))
 			}
-			sleep(t.Context(), time.Second)
+			pause.For(t.Context(), time.Second)
 			noted := 0
 			b.queue.set(func() {
 				for _, n := range b.queue.noted {
@@ -158,7 +159,7 @@ func TestSuspect_NotesPreparationsOnlyAfterACrash(t *testing.T) {
 			if want := map[bool]int{false: 0, true: 50}[unclean]; noted != want {
 				t.Errorf("%d items were noted, want %d", noted, want)
 			}
-			sleep(t.Context(), 20*time.Second)
+			pause.For(t.Context(), 20*time.Second)
 			if fired := len(b.firings()); fired != 100 || len(b.queue.notes) != 0 {
 				t.Errorf("%d of 100 fired, %d notes are left", fired, len(b.queue.notes))
 			}
@@ -204,7 +205,7 @@ func TestSuspect_IsPreparedAlone(t *testing.T) {
 		for i := range int64(60) {
 			b.queue.add(ref(i+1, 1+i%4, 1, now))
 		}
-		sleep(t.Context(), 5*time.Second)
+		pause.For(t.Context(), 5*time.Second)
 		if fired := len(b.firings()); fired != 60 {
 			t.Errorf("%d of 60 fired", fired)
 		}
@@ -234,7 +235,7 @@ func TestSuspect_IsSetAsideAfterThreeCrashes(t *testing.T) {
 		if err := b.Suspect(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		sleep(t.Context(), 2*time.Second)
+		pause.For(t.Context(), 2*time.Second)
 		if fired := b.firings(); len(fired) != 2 || !slices.Equal(a.numbers, []int64{3}) || !a.stopped[0] {
 			t.Errorf("fired %+v, set aside %v; want 1 and 2 fired, and 3 set aside with its schedule", fired, a.numbers)
 		}
@@ -248,7 +249,7 @@ func TestBudget_BoundsMemoryAndDelaysNoSmallItems(t *testing.T) {
 		var most int64
 		b := start(t, 1000, func(ctx context.Context, r store.QueueKey) {
 			if r.Account == 1 {
-				sleep(ctx, time.Second)
+				pause.For(ctx, time.Second)
 			}
 		}, func(d *Dispatcher) {
 			shared := &budget{limit: 64 << 20}
@@ -273,7 +274,7 @@ func TestBudget_BoundsMemoryAndDelaysNoSmallItems(t *testing.T) {
 			b.queue.add(r)
 		}
 		for range 2400 { // an account of large runs has a rate, too
-			sleep(t.Context(), 50*time.Millisecond)
+			pause.For(t.Context(), 50*time.Millisecond)
 			b.items.mu.Lock()
 			bytes := int64(0)
 			for _, e := range b.items.known {

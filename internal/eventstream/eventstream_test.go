@@ -263,12 +263,12 @@ func TestWhatHappensIsToldAtOnceAndOnce(t *testing.T) {
 		b.want(r, ": following")
 		b.hub.Changed(b.store.addJob(owner))
 		b.want(r, "job 2 available")
-		time.Sleep(pause)
+		time.Sleep(minPause)
 		b.store.set(2, job.Executing)
 		b.store.addLog(&job.Job{Number: 2, Owner: owner}, "1")
 		b.hub.Wake(owner.Number)
 		b.want(r, "job 2 executing, log 1")
-		time.Sleep(pause)
+		time.Sleep(minPause)
 		b.hub.Changed(b.store.set(1, job.Cancelled))
 		b.want(r, "job 1 cancelled")
 		for range 3 {
@@ -312,7 +312,7 @@ func TestWhatOtherNodesDidIsToldWithinASecondOrSo(t *testing.T) {
 		b.want(r, ": following")
 		b.store.addLog(b.store.addJob(owner), "1")
 		b.store.set(1, job.Cancelled) // long not among the newest
-		time.Sleep(pollEvery + pause)
+		time.Sleep(pollEvery + minPause)
 		b.want(r, fmt.Sprintf("job 1 cancelled, job %d available, log 1", 2*roundJobs+1))
 		time.Sleep(10 * pollEvery)
 		b.want(r, "")
@@ -348,7 +348,7 @@ func TestASlowReaderIsCutOffAndHoldsNobodyUp(t *testing.T) {
 				b.store.addLog(j, `"`+strings.Repeat("x", maxSmall-10)+fmt.Sprint(i)+`"`)
 			}
 			b.hub.Wake(owner.Number)
-			time.Sleep(2 * pause)
+			time.Sleep(2 * minPause)
 			if got := r.got(); !strings.Contains(got, fmt.Sprint(i)) {
 				b.Fatalf("the other reader has %d bytes after %d rounds", len(got), i)
 			}
@@ -504,7 +504,7 @@ func TestHintsTellThatThereIsSomethingOnceASecond(t *testing.T) {
 		b.want(r, ": following")
 		for range 10 {
 			b.hub.Changed(b.store.addJob(owner))
-			time.Sleep(2 * pause)
+			time.Sleep(2 * minPause)
 		}
 		b.want(r, "hint, hint, hint, hint, hint")
 		time.Sleep(10 * pollEvery)
@@ -573,7 +573,7 @@ func TestLargeRecordsAreReadWhenTheyAreWritten(t *testing.T) {
 		}
 		b.store.addLog(j, `"small"`)
 		b.hub.Wake(owner.Number)
-		time.Sleep(pause)
+		time.Sleep(minPause)
 		synctest.Wait()
 		got := r.got()
 		if len(got) < 12*maxQueued || !strings.Contains(got, `0", log "x`) || !strings.Contains(got, `1", log "x`) ||

@@ -11,14 +11,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
 const (
 	// pollEvery is how often a watcher reads without being woken.
 	pollEvery = time.Second
-	// pause is the shortest time between two rounds.
-	pause = 200 * time.Millisecond
+	// minPause is the shortest time between two rounds.
+	minPause = 200 * time.Millisecond
 	// roundLogs and roundJobs are how many of the newest logs and jobs a round
 	// reads, maxEnded how many jobs that have lately become final.
 	roundLogs = 100
@@ -128,14 +129,7 @@ func (w *watcher) turn(polled bool) time.Duration {
 // rest waits before the next round, nine times as long as the last one took, so
 // that a stream costs a tenth of a core at the most. It reports whether to go on.
 func (w *watcher) rest(took time.Duration) bool {
-	rest := time.NewTimer(min(max(pause, 9*took), maxPause))
-	defer rest.Stop()
-	select {
-	case <-w.ctx.Done():
-		return false
-	case <-rest.C:
-		return true
-	}
+	return pause.For(w.ctx, min(max(minPause, 9*took), maxPause))
 }
 
 // begin records what already exists, so that it causes no events.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 const (
@@ -245,14 +246,8 @@ func calm(ctx context.Context, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(min(10*time.Millisecond<<min(n, 7), time.Second))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	pause.For(ctx, min(10*time.Millisecond<<min(n, 7), time.Second))
+	return ctx.Err()
 }
 
 // longWait is how long the question whether a request may be sent takes at most for

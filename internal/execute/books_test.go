@@ -29,20 +29,20 @@ var moods = []string{
 	"HTTP/1.1 200 OK\r\n\r\nID" + end,
 	"HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\nID",
 	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nIDmore",
-	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID" + pause + "more",
-	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID" + pause + end,
+	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID" + gap + "more",
+	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID" + gap + end,
 	"HTTP/1.1 302 Found\r\nLocation: /next\r\nContent-Length: 8\r\n\r\nID",
-	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + pause + "half" + end,
+	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + gap + "half" + end,
 	end,
-	pause + end,
-	pause + pause + pause + "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID",
-	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + pause + pause + "ID",
+	gap + end,
+	gap + gap + gap + "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nID",
+	"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n" + gap + gap + "ID",
 	"garbage\r\n\r\n",
 }
 
 const (
-	pause = "\x00" // of up to 5 ms
-	end   = "\x01" // of the connection
+	gap = "\x00" // of up to 5 ms
+	end = "\x01" // of the connection
 )
 
 // moody starts a target that does what moods say, and delays some handshakes.
@@ -67,8 +67,8 @@ func moody(t *testing.T) (port string) {
 				_, _ = io.Copy(io.Discard, req.Body)
 			}
 			mood := strings.ReplaceAll(moods[rand.IntN(len(moods))], "ID", req.Header.Get("X-ID"))
-			for piece := range strings.SplitAfterSeq(mood, pause) {
-				text, paused := strings.CutSuffix(piece, pause)
+			for piece := range strings.SplitAfterSeq(mood, gap) {
+				text, paused := strings.CutSuffix(piece, gap)
 				text, ends := strings.CutSuffix(text, end)
 				if _, err := io.WriteString(conn, text); err != nil || ends {
 					return

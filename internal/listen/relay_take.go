@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -122,10 +122,7 @@ func (h *Hub) storeAnswer(id uuid.UUID, answer *Message) {
 		if err := h.Relay.RelayAnswer(ctx, id, b); err == nil || ctx.Err() != nil {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pollEvery):
-		}
+		pause.For(ctx, pollEvery)
 	}
 }
 

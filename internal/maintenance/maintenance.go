@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/stats"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -79,14 +80,7 @@ func (w *Worker) Run(ctx context.Context) {
 // every calls a step, pauses for as long as it returns, and repeats until ctx
 // ends. A step that panics is called again after afterPanic.
 func (w *Worker) every(ctx context.Context, step func(context.Context) time.Duration) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for ctx.Err() == nil {
 		rest := afterPanic
 		if err := fault.Guard(func() error {
 			rest = step(ctx)
@@ -94,7 +88,7 @@ func (w *Worker) every(ctx context.Context, step func(context.Context) time.Dura
 		}); err != nil {
 			w.Log.Error("a maintenance task failed; it goes on in a minute", "error", err)
 		}
-		timer.Reset(rest)
+		pause.For(ctx, rest)
 	}
 }
 

@@ -56,8 +56,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 const (
-	// pause is how long after a fetch the next one may begin, however many ask for it.
-	pause = 10 * time.Second
+	// fetchPause is how long after a fetch the next one may begin, however many ask for it.
+	fetchPause = 10 * time.Second
 	// staleMax is how long a value is used while it can't be fetched anew.
 	staleMax = 24 * time.Hour
 )
@@ -76,7 +76,7 @@ type cached[T any] struct {
 	err    error     // of the latest fetch
 }
 
-// get returns the value. It is fetched if it is older than an age, but not within pause
+// get returns the value. It is fetched if it is older than an age, but not within fetchPause
 // of the last fetch.
 func (c *cached[T]) get(ctx context.Context, age time.Duration) (T, error) {
 	if value, done, err := c.known(age); done {
@@ -125,9 +125,9 @@ func (c *cached[T]) known(age time.Duration) (value T, done bool, err error) {
 	case have && now.Sub(c.at) < age:
 		return c.value, true, nil
 	case have:
-		return c.value, now.Sub(c.tried) < pause, nil
+		return c.value, now.Sub(c.tried) < fetchPause, nil
 	case c.err != nil:
-		return value, now.Sub(c.tried) < pause, c.err
+		return value, now.Sub(c.tried) < fetchPause, c.err
 	}
 	return value, false, errors.New("the provider was not reached yet")
 }

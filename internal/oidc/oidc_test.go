@@ -58,7 +58,7 @@ func TestCached_OneFetchForAll(t *testing.T) {
 	if got, _ := v.get(t.Context(), 0); got != 1 {
 		t.Errorf("within the pause it is %d", got)
 	}
-	c.pass(pause)
+	c.pass(fetchPause)
 	if got, _ := v.get(t.Context(), 0); got != 2 {
 		t.Errorf("after the pause it is %d", got)
 	}
@@ -78,7 +78,7 @@ func TestCached_KeepsTheValueWhileTheProviderIsDown(t *testing.T) {
 	}
 	want("", down, 1)
 	want("", down, 1) // a failure is remembered
-	c.pass(pause)
+	c.pass(fetchPause)
 	err = nil
 	want("value", nil, 2)
 	err = down
@@ -183,14 +183,14 @@ func TestProvider_FollowsRotationsAndBoundsRequestsForKeys(t *testing.T) {
 	if f.fetched.Load() != 1 {
 		t.Errorf("tokens of unknown keys fetched the keys %d times", f.fetched.Load())
 	}
-	f.pass(pause)
+	f.pass(fetchPause)
 	if !valid(f.logout(t, "two")) || f.fetched.Load() != 2 {
 		t.Errorf("the new key: fetched %d times", f.fetched.Load())
 	}
 	if valid(old) {
 		t.Error("the key that was withdrawn is accepted")
 	}
-	f.pass(pause)
+	f.pass(fetchPause)
 	if _, err := p.Logout(t.Context(), old); fault.CodeOf(err) != fault.Invalid {
 		t.Errorf("a key that the provider doesn't publish: %v", err)
 	}
@@ -258,7 +258,7 @@ func TestProvider_UnreachableKeysRefuseNoToken(t *testing.T) {
 	f.mu.Lock()
 	f.broken = nil
 	f.mu.Unlock()
-	f.pass(pause)
+	f.pass(fetchPause)
 	if _, err := p.Logout(t.Context(), token); err != nil {
 		t.Errorf("the same token, sent again: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 const (
@@ -153,7 +154,7 @@ func (p *Provider) read(ctx context.Context) (*metadata, error) {
 // unreachable returns the fault for a request to the provider that failed.
 func unreachable(err error) error {
 	return &fault.Error{
-		Code: fault.Unavailable, Message: "the sign-in provider can't be reached; try again in a moment", RetryAfter: pause, Cause: err,
+		Code: fault.Unavailable, Message: "the sign-in provider can't be reached; try again in a moment", RetryAfter: fetchPause, Cause: err,
 	}
 }
 
@@ -171,10 +172,7 @@ func (p *Provider) Run(ctx context.Context) {
 			p.Log.Warn("the sign-in provider can't be reached; sign-ins there fail until it can be", "issuer", p.Issuer, "error", err)
 		}
 		failed = true
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
+		pause.For(ctx, fetchPause)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/metrics"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -85,7 +86,7 @@ func (w *Worker) Run(ctx context.Context) {
 	for look := ctx; ctx.Err() == nil; {
 		began := time.Now()
 		w.turn(look, began.Add(claimEvery))
-		if look = ctx; !w.rest(ctx, claimEvery-time.Since(began)) {
+		if look = ctx; !pause.Woken(ctx, claimEvery-time.Since(began), w.wake) {
 			look = store.Routine(ctx)
 		}
 	}
@@ -94,20 +95,6 @@ func (w *Worker) Run(ctx context.Context) {
 	if err := w.Steps.ReleaseOperations(ctx, w.holder); err != nil {
 		w.Log.Warn("releasing operations failed; other nodes take them over in some seconds", "error", err)
 	}
-}
-
-// rest pauses until the time has passed, the worker is woken or ctx ends. It reports
-// whether the worker was woken.
-func (w *Worker) rest(ctx context.Context, pause time.Duration) (woken bool) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.wake:
-		return true
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // lease returns a lease that begins now.
@@ -227,7 +214,7 @@ func (w *Worker) step(ctx context.Context, work *service.OperationWork, most int
 			work.Operation.Matched)
 		return done, false
 	}
-	w.pause(ctx, pauseAfter(done.took, changed, o.Action))
+	pause.For(ctx, pauseAfter(done.took, changed, o.Action))
 	return done, true
 }
 
@@ -243,19 +230,9 @@ func (w *Worker) adapt(took time.Duration) {
 
 // pauseAfter returns how long to pause after a step that has changed jobs.
 func pauseAfter(took time.Duration, changed int64, action job.Action) time.Duration {
-	pause := max(minPause, took)
+	rest := max(minPause, took)
 	if action == job.RunJobs || action == job.RerunJobs {
-		pause = max(pause, time.Duration(changed)*time.Second/startsPerSecond-took)
+		rest = max(rest, time.Duration(changed)*time.Second/startsPerSecond-took)
 	}
-	return pause
-}
-
-// pause waits, also when the worker is woken.
-func (w *Worker) pause(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	return rest
 }

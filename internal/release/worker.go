@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -60,7 +61,7 @@ func (w *Worker) Run(ctx context.Context, steps Steps) {
 		if !time.Now().Before(next) {
 			next = time.Now().Add(w.sweep(ctx))
 		}
-		if look = ctx; !w.rest(ctx, min(every, time.Until(next))) {
+		if look = ctx; !pause.Woken(ctx, min(every, time.Until(next)), w.wake) {
 			look = store.Routine(ctx)
 		}
 	}
@@ -96,12 +97,7 @@ func (w *Worker) step(ctx context.Context, account int64) (more bool) {
 		return err
 	})
 	w.report(ctx, err)
-	pause := time.NewTimer(time.Since(began))
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-ctx.Done():
-	}
+	pause.For(ctx, time.Since(began))
 	return considered > 0 && err == nil
 }
 
@@ -122,18 +118,4 @@ func (w *Worker) report(ctx context.Context, err error) {
 		w.log.Warn("releasing jobs that wait for others failed; retrying", "error", err)
 	}
 	w.failed = err != nil
-}
-
-// rest pauses until the time has passed, the worker is woken or ctx ends. It reports
-// whether the worker was woken.
-func (w *Worker) rest(ctx context.Context, pause time.Duration) (woken bool) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-w.wake:
-		return true
-	case <-ctx.Done():
-	}
-	return false
 }

@@ -14,6 +14,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // client sends spans by OTLP over HTTP with Protobuf. It implements
@@ -63,20 +65,16 @@ func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpan
 			return err
 		}
 	}
-	pause := firstPause
+	least := firstPause
 	for try := 1; ; try++ {
 		wait, err := c.send(ctx, body)
 		if err == nil || wait < 0 || try == uploadTries {
 			return err
 		}
-		timer := time.NewTimer(min(max(wait, pause), maxPause))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !pause.For(ctx, min(max(wait, least), maxPause)) {
 			return err
-		case <-timer.C:
 		}
-		pause *= 2
+		least *= 2
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -71,8 +72,8 @@ func (m *Mover) Advance(ctx context.Context, by time.Duration) (now, until time.
 		now = m.Clock.Now()
 		switch {
 		case next.IsZero():
-			if err := pause(ctx, look); err != nil {
-				return now, until, err
+			if !pause.For(ctx, look) {
+				return now, until, ctx.Err()
 			}
 		case !now.Before(until):
 			return now, until, nil
@@ -135,15 +136,4 @@ func earliest(first time.Time, others ...time.Time) time.Time {
 		}
 	}
 	return first
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -121,7 +122,7 @@ func (t *targets) route(ctx context.Context, r *execute.Request, h *hit, took fu
 // take takes a message as the SDK does, and returns the status of the response; 0 closes
 // the connection.
 func (m *message) take() int {
-	pause(m.w.ctx, m.reply.after)
+	pause.For(m.w.ctx, m.reply.after)
 	if m.w.sched.await(nil, m.who(), "takes "+m.hit.name); m.w.ctx.Err() != nil {
 		return 0
 	}
@@ -144,7 +145,7 @@ func (m *message) take() int {
 	case dies, drops:
 		return 0
 	case stalls:
-		pause(m.w.ctx, 6*time.Second)
+		pause.For(m.w.ctx, 6*time.Second)
 	}
 	return status
 }
@@ -406,7 +407,7 @@ func (m *message) call(method, path string, header map[string]string, body strin
 		if lasting(status) || m.w.ctx.Err() != nil {
 			break
 		}
-		pause(m.w.ctx, 300*time.Millisecond)
+		pause.For(m.w.ctx, 300*time.Millisecond)
 	}
 	return status, answer
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
 )
@@ -42,7 +43,7 @@ func (w *world) client(a *action) {
 		if w.check.unclear(a, err); !a.repeatable() || try == 20 || w.ctx.Err() != nil {
 			return
 		}
-		pause(w.ctx, 700*time.Millisecond)
+		pause.For(w.ctx, 700*time.Millisecond)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/maintenance"
 	"github.com/punctual-dev/punctual/internal/metrics"
 	"github.com/punctual-dev/punctual/internal/operation"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/release"
 	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/internal/store"
@@ -229,14 +230,14 @@ func (n *node) tellInvokers(ctx context.Context, svc *service.Service, s store.S
 	}
 	for ctx.Err() == nil {
 		_ = svc.TellInvokers(ctx, ownerOf)
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 	}
 }
 
 // takeOver ends the attempts of other nodes that went away, once a second.
 func takeOver(ctx context.Context, r *attempt.Recovery) {
 	for ctx.Err() == nil {
-		dispatch.Sleep(ctx, time.Second)
+		pause.For(ctx, time.Second)
 		if ctx.Err() == nil {
 			_ = r.Run(ctx)
 		}

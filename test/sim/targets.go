@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/execute"
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 )
 
@@ -52,9 +53,9 @@ func (t *targets) Do(ctx context.Context, r execute.Request) job.Outcome {
 	}
 	a := w.arrives(n, h)
 	if r.Timeout > 0 && a.after > r.Timeout {
-		pause(ctx, r.Timeout)
+		pause.For(ctx, r.Timeout)
 	} else {
-		pause(ctx, a.after)
+		pause.For(ctx, a.after)
 	}
 	fate := w.sched.await(n, n.name, "response "+h.name)
 	cause := context.Cause(ctx)
@@ -88,16 +89,6 @@ func stopped(cause error) job.Outcome {
 		f.Kind, f.Message = job.KindTimeout, "no response in the time allowed"
 	}
 	return job.Outcome{Failure: f}
-}
-
-// pause waits until ctx ends, at most for a time.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // newHit reads what a request says about itself.
@@ -159,7 +150,7 @@ func (w *world) arrives(n *node, h *hit) answer {
 
 // report reports the outcome of an attempt, as its target.
 func (w *world) report(n *node, h *hit, r answer) {
-	pause(w.ctx, r.after+r.when)
+	pause.For(w.ctx, r.after+r.when)
 	for try := 0; try < 20 && w.ctx.Err() == nil; try++ {
 		w.sched.await(nil, "target", "report of "+h.name)
 		if w.ctx.Err() != nil {
@@ -173,7 +164,7 @@ func (w *world) report(n *node, h *hit, r answer) {
 			}
 			w.check.reported(h, r, err)
 		}
-		pause(w.ctx, 900*time.Millisecond)
+		pause.For(w.ctx, 900*time.Millisecond)
 	}
 }
 

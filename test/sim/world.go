@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/store"
 )
@@ -353,7 +354,7 @@ func (w *world) deliver(s *session, n store.Notice) {
 			s.tell(n)
 		case refuse: // lost; a cancel is kept in the database, and read a second later
 			if len(n.Cancelled) > 0 {
-				pause(w.ctx, time.Second)
+				pause.For(w.ctx, time.Second)
 				s.tell(n)
 			}
 		}

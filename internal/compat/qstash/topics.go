@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/lifecycle"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/rawjson"
 	"github.com/punctual-dev/punctual/internal/service"
 )
@@ -146,10 +147,8 @@ func (c *call) changeTopic(change func(targets []rawjson.Value) ([]rawjson.Value
 		if fault.CodeOf(err) != fault.Stale {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !pause.For(ctx, rand.N(time.Duration(try+1)*time.Millisecond)) { // so that others are not met again
 			return ctx.Err()
-		case <-time.After(rand.N(time.Duration(try+1) * time.Millisecond)): // so that others are not met again
 		}
 	}
 	return &fault.Error{Code: fault.Unavailable, Message: "other calls are changing this topic; nothing was changed, try again shortly",

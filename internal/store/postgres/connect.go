@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // started is the reference for monotonic times.
@@ -142,7 +144,7 @@ func connect(ctx context.Context, config *pgx.ConnConfig, waiting func(error)) (
 			waiting(err)
 			waiting = nil
 		}
-		if !rest(ctx, 250*time.Millisecond) {
+		if !pause.For(ctx, 250*time.Millisecond) {
 			return nil, unreached(err)
 		}
 	}
@@ -212,16 +214,4 @@ func comesUp(err error) bool {
 	}
 	var dns *net.DNSError
 	return !errors.As(err, &dns)
-}
-
-// rest waits for d and reports whether ctx has not ended.
-func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

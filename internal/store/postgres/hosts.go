@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 const (
@@ -107,7 +109,7 @@ func (h *hosts) find(ctx context.Context, config *pgx.ConnConfig) (found, moved 
 					primaries <- primary{address, timeline}
 					return
 				}
-				if !rest(ctx, findAgain) {
+				if !pause.For(ctx, findAgain) {
 					return
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -35,14 +36,14 @@ func (s *Store) listen(ctx context.Context) {
 		heard, _ := s.listenOnce(ctx) // retried after any error
 		s.setHearing(false)
 		s.disconnected(ctx)
-		pause := listenAgain
+		rest := listenAgain
 		switch {
 		case heard:
-			pause = 0
+			rest = 0
 		case s.pooled:
-			pause = listenRarely
+			rest = listenRarely
 		}
-		if !rest(ctx, pause) {
+		if !pause.For(ctx, rest) {
 			return
 		}
 	}
@@ -98,7 +99,7 @@ func (s *Store) echo(ctx context.Context) {
 	payload := notice{from: s.id, due: math.MaxInt64}.payloads()
 	for {
 		_ = s.runControl(ctx, query{sql: `SELECT pg_notify('` + channel + `', p) FROM unnest($1::text[]) p`, args: []any{payload}})
-		if !rest(ctx, echoPause) {
+		if !pause.For(ctx, echoPause) {
 			return
 		}
 	}

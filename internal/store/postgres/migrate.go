@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 //go:embed migrations/*.sql
@@ -73,7 +75,7 @@ func migrateNext(ctx context.Context, conn *pgx.Conn, names []string) (version i
 		version, err = migrateOnce(ctx, conn, names, lockWithin)
 		switch code(err) {
 		case "55P03", "40P01": // lock not available, deadlock
-			if !rest(ctx, lockPause) {
+			if !pause.For(ctx, lockPause) {
 				return version, err
 			}
 		default:

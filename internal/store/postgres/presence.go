@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // A node that listens holds an advisory lock on that connection, and its row says
@@ -105,7 +107,7 @@ func (s *Store) disconnected(ctx context.Context) {
 			s.withdrawn(node, there)
 			return
 		}
-		rest(ctx, withdrawAgain)
+		pause.For(ctx, withdrawAgain)
 	}
 }
 

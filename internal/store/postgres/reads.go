@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -100,7 +101,7 @@ func (s *Store) readAs(ctx context.Context, c class, queries ...query) error {
 			return err
 		}
 		// Other reads can always be retried.
-		if try == maxTries || !passes(err) && !broken(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
+		if try == maxTries || !passes(err) && !broken(err) || !pause.For(ctx, time.Duration(try*try)*2*time.Millisecond) {
 			return s.wrapRead(asked, ctx, t, err)
 		}
 	}

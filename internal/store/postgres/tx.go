@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/punctual-dev/punctual/internal/fault"
+	"github.com/punctual-dev/punctual/internal/pause"
 	"github.com/punctual-dev/punctual/internal/store"
 )
 
@@ -210,7 +211,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 			s.published(t)
 			return nil
 		}
-		if try == maxTries || !passes(err) || !rest(ctx, time.Duration(try*try)*2*time.Millisecond) {
+		if try == maxTries || !passes(err) || !pause.For(ctx, time.Duration(try*try)*2*time.Millisecond) {
 			return s.wrap(ctx, err)
 		}
 	}
