@@ -8,7 +8,7 @@
 // service stored can differ only in what was not answered, and that is sent again with
 // the same ids. Several relays may run: one is active, by a lease in the database, so
 // that rows are sent in their order; another takes over when the lease has expired. One
-// batch is sent at a time. On PostgreSQL, the next one is taken meanwhile if many rows wait.
+// batch is sent at a time; the next one is taken meanwhile if many rows wait.
 //
 // The package knows PostgreSQL, MySQL, MariaDB and SQLite. It calls the service like any
 // client, by HTTP with a key, also where serve runs it. See the decision record "The

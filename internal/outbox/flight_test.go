@@ -6,12 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// onPostgres returns an empty outbox in PostgreSQL, where batches are taken ahead.
+// onPostgres returns an empty outbox in PostgreSQL.
 func onPostgres(t *testing.T) (url string, db *sql.DB) {
 	t.Helper()
 	url, db = databases["postgres"](t)
@@ -42,29 +43,32 @@ func insertSeveral(t *testing.T, db *sql.DB) (jobs string) {
 // TestRelay_TakesABatchWhileOneIsSent and sends it afterwards.
 func TestRelay_TakesABatchWhileOneIsSent(t *testing.T) {
 	t.Parallel()
-	url, db := onPostgres(t)
-	want := insertSeveral(t, db)
-	s := newRecorder(t)
-	var calls, most atomic.Int32
-	both := make(chan struct{})
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if n := calls.Add(1); n > most.Load() {
-			most.Store(n)
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		want := insertSeveral(t, db)
+		s := newRecorder(t)
+		var calls, most atomic.Int32
+		both := make(chan struct{})
+		answer := sync.OnceFunc(func() { close(both) })
+		service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n := calls.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			defer calls.Add(-1)
+			<-both
+			s.ServeHTTP(w, r)
+		}))
+		t.Cleanup(service.Close)
+		t.Cleanup(answer)
+		r := newRelay(t, url, service.URL)
+		r.notedFor = time.Hour
+		run(t, r)
+		eventually(t, "two batches are noted", func() bool { return notes(t, db) == 2 })
+		answer()
+		eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 && notes(t, db) == 0 })
+		if got := strings.Join(s.stored(), " "); got != want || s.repeated() > 0 || most.Load() > 1 {
+			t.Errorf("%d calls at once, %d rows again; arrived: %s", most.Load(), s.repeated(), got)
 		}
-		defer calls.Add(-1)
-		<-both
-		s.ServeHTTP(w, r)
-	}))
-	t.Cleanup(service.Close)
-	r := newRelay(t, url, service.URL)
-	r.notedFor = time.Hour
-	run(t, r)
-	eventually(t, "two batches are noted", func() bool { return notes(t, db) == 2 })
-	close(both)
-	eventually(t, "all rows are gone", func() bool { return count(t, db, waiting) == 0 && notes(t, db) == 0 })
-	if got := strings.Join(s.stored(), " "); got != want || s.again > 0 || most.Load() > 1 {
-		t.Errorf("%d calls at once, %d rows again; arrived: %s", most.Load(), s.again, got)
-	}
+	})
 }
 
 // TestRelay_TakesBackTheNoteOfABatchThatWaits: the service becomes unavailable, or a call

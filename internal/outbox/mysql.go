@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -25,9 +27,12 @@ var mysqlDialect = dialect{
 }
 
 const (
-	// recent is how many numbers below the position are read each time, for rows that
-	// were committed later.
-	recent = 1000
+	// maxSpans is how many spans of numbers are read each time. Rows of transactions that
+	// are under way or were rolled back are in them.
+	maxSpans = 64
+	// slowRead is after how long the spans below the last one are read less often, as all
+	// rows are: rows that were deleted stay in them while an old transaction can read them.
+	slowRead = 100 * time.Millisecond
 	// sweepEvery is how often all rows are read, and sweepShare at most the part of the
 	// time that this takes.
 	sweepEvery = time.Second
@@ -71,23 +76,73 @@ func limitMySQL(d time.Duration) string {
 	return `SET SESSION wait_timeout = ` + seconds + `, SESSION net_write_timeout = ` + seconds
 }
 
-// takeMySQL takes rows above the position, and those just below it that were committed
-// since. Now and then it reads all, for what was committed much later.
-func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error) {
-	low, start := s.seq-recent, time.Now()
-	sweeps := !start.Before(s.sweep)
-	if sweeps {
-		low = 0
+// takeMySQL takes rows whose numbers it has not seen: those above all others, and those
+// between that were committed since. A transaction that ends has its first rows there and
+// its last ones above, so it must read both to keep their order. Now and then it reads all
+// rows: a server that failed may use numbers again.
+func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, error) {
+	if s.unseen == nil {
+		s.unseen = []span{{1, math.MaxInt64}}
 	}
-	rows, _, err := s.selectRows(ctx, tx, want, maxBytes, "seq", `seq > ?`, max(low, 0))
+	start := time.Now()
+	sweeps := !t.ahead && !start.Before(s.sweep)
+	read := s.unseen
+	switch {
+	case sweeps:
+		read = []span{{1, math.MaxInt64}}
+	case start.Before(s.spared):
+		read = read[len(read)-1:]
+	}
+	rows, _, err := s.selectRows(ctx, tx, t.want, maxBytes, "seq", between(read))
 	if err != nil {
 		return nil, err
 	}
-	if sweeps {
-		s.sweep = start.Add(max(sweepEvery, sweepShare*time.Since(start)))
+	took := time.Since(start)
+	switch {
+	case sweeps:
+		s.sweep = start.Add(max(sweepEvery, sweepShare*took))
+	case took > slowRead && len(read) > 1:
+		s.spared = start.Add(sweepShare * took)
 	}
-	if len(rows) > 0 {
-		s.seq = max(s.seq, rows[len(rows)-1].seq)
-	}
+	s.unseen, s.stays = without(s.unseen, rows)
 	return rows, nil
+}
+
+// span is numbers of rows, the first and the last.
+type span struct{ from, to int64 }
+
+// between returns the condition that the number of a row is in one of the spans.
+func between(spans []span) string {
+	var b strings.Builder
+	for i, s := range spans {
+		if i > 0 {
+			b.WriteString(" OR ")
+		}
+		fmt.Fprintf(&b, "seq BETWEEN %d AND %d", s.from, s.to)
+	}
+	return b.String()
+}
+
+// without returns spans without the numbers of rows, which are in order. If there would be
+// too many spans, it merges the first ones and reports so: rows that are under way are in
+// them again.
+func without(spans []span, rows []row) (left []span, merged bool) {
+	i := 0
+	for _, s := range spans {
+		for ; i < len(rows) && rows[i].seq <= s.to; i++ {
+			if n := rows[i].seq; n >= s.from { // else it was found by reading all
+				if n > s.from {
+					left = append(left, span{s.from, n - 1})
+				}
+				s.from = n + 1
+			}
+		}
+		if s.from <= s.to {
+			left = append(left, s)
+		}
+	}
+	for ; len(left) > maxSpans; left = left[1:] {
+		left[1].from, merged = left[0].from, true
+	}
+	return left, merged
 }

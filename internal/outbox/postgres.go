@@ -24,7 +24,6 @@ var postgres = dialect{
 	refused: func(err error) bool { return coded(err, "42501", "42883") },
 	limit:   limitPostgres,
 	bind:    numbered,
-	ahead:   true,
 	turn:    turnPostgres,
 	again:   func(err error) bool { return coded(err, "40001", "40P01") },
 }

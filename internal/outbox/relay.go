@@ -199,7 +199,7 @@ func (r *Relay) relay(ctx context.Context) {
 	for r.ready(ctx, p) && ctx.Err() == nil && r.leads() {
 		r.endedNotes(p.next, p.drained)
 		note := uuid.NewString()
-		p.next.note, p.next.want, p.next.light = note, r.want, !p.full
+		p.next.note, p.next.want, p.next.light, p.next.ahead = note, r.want, !p.full, len(p.flights) > 0
 		batch, ok := r.turn(ctx, p.next)
 		if !ok {
 			break
@@ -273,7 +273,7 @@ func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 func (r *Relay) canTakeAhead() bool {
 	r.turning.Lock()
 	defer r.turning.Unlock()
-	return r.source.ahead && !r.source.stays
+	return !r.source.stays
 }
 
 // adapt asks for as many rows as fit into a batch.

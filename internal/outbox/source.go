@@ -51,7 +51,10 @@ type turn struct {
 	// no batch is taken if want is 0.
 	note string
 	want int
-	keep []row // rows to note again instead of taking others
+	// ahead reports that rows are under way which the turn does not settle. They are not
+	// taken again.
+	ahead bool
+	keep  []row // rows to note again instead of taking others
 	// light has the database not sync the turn, and stand is the id of a standing note to
 	// write; see standing.go. "" is none.
 	light bool
@@ -82,7 +85,10 @@ type source struct {
 type position struct {
 	seq      int64
 	snapshot *snapshot // PostgreSQL: the transactions at the time of the last rows
-	sweep    time.Time // MySQL: when all rows are read again
+	// MySQL: the numbers that no row was taken of, when all rows are read again, and until
+	// when only the last of the spans is read.
+	unseen        []span
+	sweep, spared time.Time
 	// incarnation is that of the database when the position began; "" if it has none.
 	incarnation string
 	// stays reports that the last rows did not move the position, so that they are taken
@@ -112,13 +118,10 @@ type dialect struct {
 	incarnated string
 	// refused reports whether the database does not let the role read that expression.
 	refused func(error) bool
-	// ahead reports whether the next batch can be taken before one is settled: the
-	// position leaves out its rows.
-	ahead bool
 	// turn is source.turn where the database does it in fewer round trips; nil elsewhere.
 	turn func(ctx context.Context, s *source, t *turn) ([]row, error)
 	// take takes rows; nil where turn does.
-	take func(ctx context.Context, tx *sql.Tx, s *source, want int) ([]row, error)
+	take func(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, error)
 	// again reports whether a transaction that failed can be tried again at once.
 	again func(error) bool
 }
@@ -291,7 +294,7 @@ func (s *source) turn(ctx context.Context, t *turn) (taken []row, err error) {
 		}
 		if taken = t.keep; len(taken) == 0 && t.want > 0 {
 			var err error
-			if taken, err = s.take(ctx, tx, s, t.want); err != nil {
+			if taken, err = s.take(ctx, tx, s, t); err != nil {
 				return err
 			}
 		}

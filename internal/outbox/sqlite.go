@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -20,11 +21,15 @@ var sqliteDialect = dialect{
 	take: takeSQLite, again: busy,
 }
 
-// takeSQLite takes the first rows: one transaction writes at a time, so numbers are in the
-// order of the commits. Rows are read one at a time and cost only what is read, so the
-// query needs no bound of bytes.
-func takeSQLite(ctx context.Context, tx *sql.Tx, s *source, want int) (rows []row, err error) {
-	found, err := tx.QueryContext(ctx, `SELECT seq, `+s.columns+` FROM punctual_outbox ORDER BY seq LIMIT `+strconv.Itoa(want))
+// takeSQLite takes the first rows after those under way: one transaction writes at a time,
+// so numbers are in the order of the commits. Rows are read one at a time and cost only
+// what is read, so the query needs no bound of bytes.
+func takeSQLite(ctx context.Context, tx *sql.Tx, s *source, t *turn) (rows []row, err error) {
+	if !t.ahead {
+		s.seq = math.MinInt64
+	}
+	found, err := tx.QueryContext(ctx, `SELECT seq, `+s.columns+` FROM punctual_outbox WHERE seq > ? ORDER BY seq LIMIT `+strconv.Itoa(t.want),
+		s.seq)
 	if err != nil {
 		return nil, fmt.Errorf("reading rows of the outbox: %w", err)
 	}
@@ -41,7 +46,7 @@ func takeSQLite(ctx context.Context, tx *sql.Tx, s *source, want int) (rows []ro
 			break
 		}
 		r.createdAt = time.UnixMicro(created)
-		rows = append(rows, r)
+		rows, s.seq = append(rows, r), r.seq
 	}
 	if err := found.Err(); err != nil {
 		return nil, fmt.Errorf("reading rows of the outbox: %w", err)

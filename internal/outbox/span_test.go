@@ -1,0 +1,100 @@
+package outbox
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTake_KeepsTheOrderOfALongTransaction: between its first row and its last one, many
+// others were inserted and taken.
+func TestTake_KeepsTheOrderOfALongTransaction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		if strings.HasPrefix(url, "sqlite") {
+			t.Skip("SQLite has one transaction that writes at a time")
+		}
+		s, err := open(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.db.Close() })
+		long, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = long.Rollback() }() // without effect after the commit
+		insert(t, long, `{"long":0}`)
+		const others = 2 * maxRows
+		for range others / maxRows {
+			if _, err := db.Exec(`INSERT INTO punctual_outbox (job) VALUES ('{}')` + strings.Repeat(`, ('{}')`, maxRows-1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		insert(t, long, `{"long":1}`)
+		var before []row
+		for taken := 0; taken < others; taken += len(before) {
+			settles := &turn{answered: before, note: "a" + fmt.Sprint(taken), want: maxRows}
+			if before, err = s.turn(t.Context(), settles); err != nil || len(before) == 0 {
+				t.Fatal(len(before), err)
+			}
+		}
+		s.sweep = time.Now().Add(time.Hour) // reading all rows would find them in their order
+		if err := long.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		insert(t, db, `{"n":1}`)
+		got, err := s.turn(t.Context(), &turn{answered: before, note: "b", want: maxRows})
+		if err != nil || len(got) != 3 || string(got[0].job) != `{"long":0}` || string(got[1].job) != `{"long":1}` {
+			t.Errorf("%d rows were taken after the commit, %v; want those of the transaction in their order, and another", len(got), err)
+		}
+	})
+}
+
+// TestWithout compares spans with the numbers that are in them.
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	for range 200 {
+		most := 1 + random.Int64N(400)
+		spans, unseen, merges := []span{{1, most}}, map[int64]bool{}, false
+		for n := range most {
+			unseen[n+1] = true
+		}
+		for range 10 {
+			var rows []row
+			for n := range most {
+				if random.IntN(8) == 0 {
+					rows = append(rows, row{seq: n + 1})
+					delete(unseen, n+1)
+				}
+			}
+			var merged bool
+			spans, merged = without(spans, rows)
+			merges = merges || merged
+		}
+		last, in := int64(0), map[int64]bool{}
+		for _, s := range spans {
+			if s.from <= last || s.to < s.from {
+				t.Fatalf("%v isn't in order", spans)
+			}
+			for last = s.from; last <= s.to; last++ {
+				in[last] = true
+			}
+			last = s.to
+		}
+		for n := range unseen {
+			if !in[n] {
+				t.Fatalf("%d is missing in %v", n, spans)
+			}
+		}
+		if len(spans) > maxSpans || !merges && len(in) != len(unseen) {
+			t.Fatalf("%d spans have %d numbers, want %d", len(spans), len(in), len(unseen))
+		}
+	}
+}
