@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var (
@@ -52,6 +53,7 @@ func (s *Server) readJob(c *call) (*view.Job, error) {
 	if d.Job, err = s.Service.Job(ctx, c.owner(), id); err != nil {
 		return nil, err
 	}
+	service.ShowOwnDue(d.Job)
 	page := c.href("/jobs/%d", d.Job.Number)
 	d.Self, d.Hidden = c.partOf(page, "job"), c.newHidden(page)
 	d.Job.Args = c.show(d.Job.Args, &d.Hidden)

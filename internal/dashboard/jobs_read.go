@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/dashboard/view"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // dueListed is how many jobs the list of those that are due next has.
@@ -42,6 +43,7 @@ func (s *Server) readJobs(c *call, of job.Selection, list *view.Jobs) error {
 		return err
 	}
 	list.Jobs = page.Items
+	service.ShowOwnDue(list.Jobs...)
 	if page.Next != nil {
 		list.Next = c.here("after", strconv.FormatInt(page.Next.After, 10))
 	}

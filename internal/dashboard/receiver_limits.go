@@ -196,6 +196,7 @@ func (s *Server) receiverLimit(c *call) error {
 	if err != nil {
 		return err
 	}
+	service.ShowOwnDue(jobs...)
 	d.Jobs, d.MoreJobs = jobs, next != nil
 	if c.part() == "use" {
 		return c.render(http.StatusOK, view.LimitUsePart(d))
