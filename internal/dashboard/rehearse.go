@@ -106,7 +106,7 @@ func (c *call) fillRehearsal(page *view.Rehearsal, month, now time.Time, days *c
 	page.Following = c.href("/rehearse?%s", url.Values{"month": {month.AddDate(0, 1, 0).Format(monthForm)}}.Encode())
 	names := make([]string, len(r.Schedules))
 	for i := range r.Schedules {
-		names[i] = rehearsedName(&r.Schedules[i])
+		names[i] = rehearsedName(r.Schedules[i].Name, r.Schedules[i].Key, r.Schedules[i].ID)
 	}
 	page.Weeks = weeksOf(month, now, days, names)
 	for i := range r.Schedules {
@@ -122,11 +122,17 @@ func (c *call) fillRehearsal(page *view.Rehearsal, month, now time.Time, days *c
 	}
 }
 
-func rehearsedName(o *rehearse.Outcome) string {
-	if o.Key != nil {
-		return *o.Key
+// rehearsedName returns what a schedule is called: its name or else its key.
+func rehearsedName(name, key *string, id string) string {
+	switch {
+	case name != nil && *name != "":
+		return *name
+	case key != nil:
+		return *key
+	case id != "":
+		return "Schedule " + id[:min(8, len(id))]
 	}
-	return o.ID
+	return "All schedules"
 }
 
 func (c *call) rehearsedRow(o *rehearse.Outcome, name string, zone *time.Location) view.RehearsedRow {
@@ -184,11 +190,7 @@ func dayOf(day, now time.Time, counts map[int]int64, names []string) view.Calend
 func findingsOf(found []rehearse.Finding) []view.Finding {
 	var findings []view.Finding
 	for _, f := range found[:min(len(found), findingsShown)] {
-		name := "All schedules"
-		if f.Key != nil {
-			name = *f.Key
-		}
-		findings = append(findings, view.Finding{Name: name, Message: f.Message})
+		findings = append(findings, view.Finding{Name: rehearsedName(f.Name, f.Key, f.ID), Message: f.Message})
 	}
 	return findings
 }

@@ -149,14 +149,14 @@ func findings(r *rehearsal, result *Result, end time.Time) []Finding {
 			}
 			at, message := rule.look(about{&result.Schedules[i], a, a.course.Grid(), a.course.Spec(), r.From, end, r.To, r.actors})
 			if message != "" {
-				found = append(found, Finding{rule.code, a.out.Key, at, message})
+				found = append(found, Finding{rule.code, a.out.Key, a.out.ID, a.out.Name, at, message})
 				n++
 			}
 		}
 	}
 	if len(result.Busiest) > 0 && result.Busiest[0].Runs >= busyMinute {
 		most := result.Busiest[0]
-		found = append(found, Finding{FindBusyMinute, nil, most.At, fmt.Sprintf(
+		found = append(found, Finding{Code: FindBusyMinute, At: most.At, Message: fmt.Sprintf(
 			"%d runs start in one minute. \"jitter\": [%d, \"minutes\"] on their schedules would leave about %d in each.",
 			most.Runs, (most.Runs+calmMinute-1)/calmMinute, calmMinute)})
 	}

@@ -154,7 +154,7 @@ func (r *rehearsal) interrupted(after, upTo time.Time) time.Time {
 func (r *rehearsal) enter(e *Entry, out *Outcome, index int32) {
 	s := Slim(e.Schedule)
 	a := &actor{index: index, schedule: s, out: out, course: lifecycle.CourseOf(s)}
-	out.Key, out.Disabled = s.Key, !s.Live()
+	out.Key, out.Name, out.Disabled = s.Key, s.Name, !s.Live()
 	if !e.New {
 		out.ID = s.ID.String()
 	}

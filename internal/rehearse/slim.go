@@ -19,7 +19,7 @@ var unneeded = map[string]bool{
 func Slim(s *job.Schedule) *job.Schedule {
 	kept := *s
 	kept.Args, kept.State, kept.Previous = SlimArgs(s.Args), nil, nil
-	kept.Name, kept.Description = nil, nil
+	kept.Description = nil // the name, which is short, says which one it is
 	return &kept
 }
 

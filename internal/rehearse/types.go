@@ -127,12 +127,13 @@ const (
 type Outcome struct {
 	Key      *string
 	ID       string // "" if it is not stored
-	Disabled bool   // as it is stored
-	Runs     int64  // that started
-	Failed   int64  // of these, discarded
-	Expired  int64  // runs that never started because it was too late
-	Late     int64  // runs that started after they were due, not because of a limit
-	Skipped  int64  // points without a run of their own
+	Name     *string
+	Disabled bool  // as it is stored
+	Runs     int64 // that started
+	Failed   int64 // of these, discarded
+	Expired  int64 // runs that never started because it was too late
+	Late     int64 // runs that started after they were due, not because of a limit
+	Skipped  int64 // points without a run of their own
 	First    []time.Time
 	Clock    []ClockChange
 	Overlaps int64 // points that were skipped because a run was under way
@@ -170,6 +171,8 @@ type Minute struct {
 type Finding struct {
 	Code    string
 	Key     *string
+	ID      string // of the stored schedule that it is about; "" for none
+	Name    *string
 	At      time.Time // zero if it is about no time
 	Message string    // a sentence, and the fix
 }
