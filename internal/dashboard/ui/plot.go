@@ -153,13 +153,13 @@ func (s Series) isolated(i int) bool {
 	return !missing(i) && missing(i-1) && missing(i+1)
 }
 
-// dots returns the values of a series that are between two gaps as lines of
-// almost no length: their round ends show as dots.
+// dots returns the values of a series that are between two gaps, or all of a sparse plot,
+// as lines of almost no length: their round ends show as dots.
 func (p Plot) dots(s Series) string {
 	var b strings.Builder
-	sc := p.scale()
+	sc, all := p.scale(), p.sparse()
 	for i, v := range s.Values {
-		if s.isolated(i) {
+		if s.isolated(i) || all && !math.IsNaN(v) {
 			b.WriteString("M" + s.x(i) + " " + coordinate(sc.y(v)) + "h.01")
 		}
 	}
