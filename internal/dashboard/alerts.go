@@ -26,8 +26,8 @@ var alertRoutes = []route{
 // alertsShown is how many alerts an account can have.
 const alertsShown = 100
 
-// alerts lists the account's alerts. The parameter name fills the form with the
-// alert of that name.
+// alerts lists the account's alerts. The parameter new opens the form, and name fills it
+// with the alert of that name.
 func (s *Server) alerts(c *call) error {
 	d, err := s.readAlerts(c)
 	if err != nil {
@@ -38,6 +38,7 @@ func (s *Server) alerts(c *call) error {
 	if i >= 0 {
 		d.Form.Values = d.Values(&d.Alerts[i])
 	}
+	d.Open = i >= 0 || c.param("new") != ""
 	return c.render(http.StatusOK, view.AlertsPage(d))
 }
 

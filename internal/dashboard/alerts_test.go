@@ -40,7 +40,7 @@ func TestAlerts_SaveTestAndDelete(t *testing.T) {
 	b.want(b.get("/alerts"), 200, "No alerts yet")
 	b.want(b.post("/alerts", "name", "billing", "on", "failed", "after", "3", "late_by", "5 minutes", "tags", "billing, eu", "webhook",
 		"https://example.com/alerts?token=hunter2"), 303, "/alerts?done=alertcreated")
-	list := b.want(b.get("/alerts"), 200, "failed; jobs tagged billing and eu")
+	list := b.want(b.get("/alerts"), 200, "jobs tagged billing and eu")
 	b.want(list, 200, "example.com")
 	if strings.Contains(list.body, "hunter2") {
 		t.Error("the list shows the address of a webhook")

@@ -48,12 +48,12 @@ func TestAlerts_ListWhatTheyHaveSent(t *testing.T) {
 	keep("billing", strings.TrimSuffix(strings.Repeat(notice("recovered", 0)+",", 10), ","))
 	page := b.get("/alerts")
 	b.wantAll(page, `id="sent"`, "Invoices", "3 in a row", "example.com, Slack; 2 e-mails over the limit",
-		"last sent", "not known", `href="/alerts?from=25#sent"`)
-	if n := strings.Count(page.body, `data-label="Reports"`); n != noticesShown {
+		"Last sent", "not known", `href="/alerts?from=25#sent"`)
+	if n := strings.Count(page.body, `data-label="Outcome"`); n != noticesShown {
 		t.Errorf("a page lists %d messages", n)
 	}
 	older := b.get("/alerts?from=25")
-	if n := strings.Count(older.body, `data-label="Reports"`); n != 5 || !strings.Contains(older.body, `href="/alerts#sent"`) {
+	if n := strings.Count(older.body, `data-label="Outcome"`); n != 5 || !strings.Contains(older.body, `href="/alerts#sent"`) {
 		t.Errorf("the last page lists %d messages", n)
 	}
 	for _, from := range []string{"-1", "9999999999999999999", "x"} {

@@ -40,7 +40,7 @@ func (p *Page) Check() *Page {
 	if joined := p.Value(joinedTimes); joined != "" {
 		p.t.Errorf("%s has no space before a time: %s", p.Address(), joined)
 	}
-	// The space that is kept for a scroll bar may make the content narrower than the window.
+	// A scroll bar makes the content narrower than the window.
 	if wide := p.Value(`Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)`); wide != "0" {
 		p.t.Errorf("%s scrolls sideways by %s px: %s", p.Address(), wide, p.Value(widest))
 	}

@@ -158,7 +158,8 @@ func TestControl_Alerts(t *testing.T) {
 	p.Go("/settings").ClickOn("Alerts").At("/alerts").See("No alerts yet")
 	p.Fill("#f-name", "billing").Fill("#f-tags", "billing").Fill("#f-webhook",
 		w.target.URL).ClickOn("Save alert").See("The alert has been created", "failed, recovered", "tagged billing").Check()
-	p.ClickOn("Test").See("Test of billing", "200").Check()
+	p.ClickOn("Test").See("Test of billing", "200").NotSee("Save an alert").Check()
+	p.Script(false).ClickOn("New alert").At("/alerts?new=true").See("Save an alert").Script(true).Check()
 	p.Expect(422).Fill("#f-name", "other").Fill("#f-webhook", "nothing").ClickOn("Save alert").See("Correct the marked fields",
 		"Webhooks").Check()
 	p.ClickOn("Delete").ClickOn("Delete alert").See("The alert has been deleted", "No alerts yet")

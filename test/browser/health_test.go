@@ -33,6 +33,9 @@ func withFailingSchedules(t *testing.T) *world {
 	return w
 }
 
+// framedActions are the actions of rows that fail that have a border: how many, and their texts.
+const framedActions = `(() => { const framed = [...document.querySelectorAll(".triage-do .button")].filter((e) => e.checkVisibility() && getComputedStyle(e).borderTopColor !== "rgba(0, 0, 0, 0)").map((e) => e.innerText.trim()); return framed.length + ": " + [...new Set(framed)].join(", "); })()`
+
 // TestOverview_SaysWhatFails reads from the overview's text which of a hundred
 // schedules fail, since when and why.
 func TestOverview_SaysWhatFails(t *testing.T) {
@@ -54,6 +57,9 @@ func TestOverview_SaysWhatFails(t *testing.T) {
 			}
 			if len(rows) != 5 {
 				t.Errorf("%d rows fail", len(rows))
+			}
+			if framed := p.Value(framedActions); framed != "5: Acknowledge" {
+				t.Errorf("the buttons of rows with a border are %s, want one a row", framed)
 			}
 			grid := strings.Split(p.Value(`[...document.querySelectorAll(".grid-rows tbody tr")].map((e) => e.innerText.replace(/\s+/g, " ")).join("\n")`), "\n")
 			for i, row := range grid[:5] {

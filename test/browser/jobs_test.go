@@ -63,10 +63,16 @@ func TestJobs_InEveryLook(t *testing.T) {
 			t.Parallel()
 			p := Open(t, w.Service, look)
 			p.Go("/public/jobs").See("Visible to everyone", "Welcome mail", "Nightly report", "Weekday mornings").Check()
+			if !p.Is(`document.querySelector("header.top").offsetWidth === innerWidth`) {
+				t.Error("the header is narrower than the window")
+			}
+			if started := p.Value(`[...document.querySelectorAll("td[data-label='Last attempt']")].map((e) => e.textContent.trim()).join(", ")`); started != "none yet, none yet, on time, on time" {
+				t.Errorf("the last attempts were %s", started)
+			}
 			p.Go("/public/jobs?state=discarded").See("Nightly report").NotSee("Welcome mail").Check()
 			p.Go("/public/jobs?state=executing").See("No running jobs").Check()
 			p.Go("/public/jobs?q=nothing-like-it").See("No job matches").Check()
-			p.Go(w.job(w.done)).See("Welcome mail", "Completed", "Attempt 1: response 200", "alex@example.com").Check()
+			p.Go(w.job(w.done)).See("Welcome mail", "Completed", "Created, due at once", "Attempt 1: response 200", "alex@example.com").Check()
 			p.Go(w.job(w.failed)).See("Failed", "Attempt 1: response 404", "no such page").Check()
 			p.Go(w.job(w.waiting)).See("Scheduled", "in 2 d 23 h", "what this is for").Check()
 			p.Go("/public/jobs/new").See("When it runs").Check()

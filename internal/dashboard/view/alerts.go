@@ -21,9 +21,12 @@ type Alerts struct {
 	Notice string
 	// ReadOnly reports that the person can't change alerts.
 	ReadOnly bool
-	Form     Refusal // what the form for an alert shows
-	Tested   string  // the alert that was tested; "" for none
-	Results  []AlertResult
+	// Open has the page show the form beside alerts: for a new one, or for one of them.
+	Open bool
+	Form Refusal // what the form for an alert shows
+	// Tested is the alert that was tested, "" for none, and Results what its receivers said.
+	Tested  string
+	Results []AlertResult
 	// Notices are a page of what alerts have sent, the latest first; Newest and Older
 	// lead to other pages, "" if there are none.
 	Notices       []AlertNotice
@@ -280,6 +283,9 @@ func (d *Alerts) pending(a *Alert) (all []string) {
 	}
 	return all
 }
+
+// formOpen reports whether the page shows the form.
+func (d *Alerts) formOpen() bool { return d.Open || d.Form.Err != nil || len(d.Alerts) == 0 }
 
 // isOn reports whether the form has a signal.
 func (d *Alerts) isOn(signal string) bool { return slices.Contains(d.Form.Values["on"], signal) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/dashboard/ui"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -84,6 +85,13 @@ func (list *Jobs) status(j *job.Job, spec *job.Spec) string {
 // canCancel reports whether a job of the page can be selected.
 func (list *Jobs) canCancel() bool {
 	return slices.ContainsFunc(list.Jobs, func(j *job.Job) bool { return !j.State.Final() })
+}
+
+// startedOnTime reports whether the last attempt started when the job was due, to the
+// second: there is no second time to show.
+func startedOnTime(j *job.Job) bool {
+	late := j.AttemptedAt.Sub(j.ScheduledAt)
+	return !j.AttemptedAt.IsZero() && late >= 0 && late < time.Second
 }
 
 // JobTitle returns the name of a job, or its number.

@@ -309,7 +309,7 @@ func JobPeek(d *Job) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = ui.TimeOr(d.Job.AttemptedAt, "none yet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = lastAttempt(d.Job).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -26,7 +26,9 @@ type moment struct {
 // timeline returns what happened to a job and what is still to come, in order.
 func (d *Job) timeline(href func(format string, args ...any) string) []moment {
 	past := []moment{{tone: "calm", icon: "plus", title: "Created", at: d.Job.InsertedAt}}
-	if due := d.due(); !d.Job.ScheduledAt.After(d.Now) {
+	if due := d.due(); d.dueAtOnce() {
+		past[0].title = "Created, due at once"
+	} else if !d.Job.ScheduledAt.After(d.Now) {
 		past = append(past, due)
 	}
 	for i := range d.Attempts {
@@ -38,6 +40,12 @@ func (d *Job) timeline(href func(format string, args ...any) string) []moment {
 	}
 	slices.SortStableFunc(past, func(a, b moment) int { return a.at.Compare(b.at) })
 	return append(past, d.toCome()...)
+}
+
+// dueAtOnce reports whether the job was due when it was created, to the second.
+func (d *Job) dueAtOnce() bool {
+	wait := d.Job.ScheduledAt.Sub(d.Job.InsertedAt)
+	return wait >= 0 && wait < time.Second && !d.Job.ScheduledAt.After(d.Now)
 }
 
 func (d *Job) due() moment {
