@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,21 @@ type awsSchedule struct {
 		Mode                   string
 		MaximumWindowInMinutes int
 	}
-	Target struct{ Arn, Input string }
+	Target struct {
+		Arn, Input  string
+		RetryPolicy *struct {
+			MaximumRetryAttempts     *int
+			MaximumEventAgeInSeconds int
+		}
+	}
+}
+
+// key returns the key of the schedule: a name is unique within its group.
+func (s *awsSchedule) key() string {
+	if s.GroupName == "" || s.GroupName == "default" {
+		return "aws:" + s.Name
+	}
+	return "aws:" + s.GroupName + "/" + s.Name
 }
 
 // AWS reads what aws scheduler get-schedule prints: one object, or a list of them.
@@ -34,6 +49,7 @@ func AWS(text []byte, o Options) ([]crontab.Entry, error) {
 		Rules     []json.RawMessage
 	}
 	var one awsSchedule
+	text = withoutBOM(text)
 	switch {
 	case len(text) > MaxBytes:
 		return nil, errLarge
@@ -81,24 +97,66 @@ func (s *awsSchedule) fields(o Options) (f fields, url string, err error) {
 	case url == "":
 		return nil, "", fmt.Errorf("has the target %s; --target %s=URL names the URL that does its work", s.Target.Arn, s.Target.Arn)
 	}
-	f.text("key", "aws:"+s.Name)
+	f.text("key", s.key())
 	f.text("description", s.Description)
-	if err := s.timing(&f, o.Now); err != nil {
+	distance, err := s.timing(&f, o.Now)
+	if err != nil {
 		return nil, "", err
 	}
-	if end, ok := awsTime(s.EndDate); ok {
+	end, ok, err := awsTime("EndDate", s.EndDate)
+	if err != nil {
+		return nil, "", err
+	}
+	if ok {
 		f.text("ends_at", end.UTC().Format(time.RFC3339))
 	}
-	if w := s.FlexibleTimeWindow; w.Mode == "FLEXIBLE" && w.MaximumWindowInMinutes > 0 {
-		f.raw("jitter", fmt.Sprintf(`[%d,"minutes"]`, w.MaximumWindowInMinutes))
+	if w := s.FlexibleTimeWindow; w.Mode == "FLEXIBLE" {
+		f.jitter(float64(w.MaximumWindowInMinutes)*60, distance)
 	}
 	f.text("method", "POST")
 	f.text("url", url)
-	if v, err := rawjson.Read([]byte(s.Target.Input)); err == nil && s.Target.Input != "" {
-		f.raw("body", string(v))
-		f.raw("metadata", "false")
+	if err := s.body(&f); err != nil {
+		return nil, "", err
 	}
+	s.retries(&f)
 	return f, url, nil
+}
+
+// body adds the input of the target: JSON, or text as queues take it.
+func (s *awsSchedule) body(f *fields) error {
+	input := s.Target.Input
+	v, err := rawjson.Read([]byte(input))
+	switch {
+	case input == "":
+		return nil
+	case strings.Contains(input, "<aws.scheduler."):
+		return errors.New("has <aws.scheduler.…> in its input, which only AWS replaces; leave it out: " +
+			"the header X-Punctual-Scheduled-At has the due time")
+	case err == nil:
+		f.raw("body", string(v))
+	default:
+		f.raw("headers", `{"content-type":"text/plain; charset=utf-8"}`)
+		f.text("body", input)
+	}
+	f.raw("metadata", "false")
+	return nil
+}
+
+// maxRetries is the most that a job may have. AWS permits 185.
+const maxRetries = 20
+
+// retries adds how often, and for how long, a failure is tried again.
+func (s *awsSchedule) retries(f *fields) {
+	p := s.Target.RetryPolicy
+	if p == nil {
+		return
+	}
+	if p.MaximumRetryAttempts != nil {
+		f.raw("retries", strconv.Itoa(min(*p.MaximumRetryAttempts, maxRetries)))
+	}
+	if p.MaximumEventAgeInSeconds > 0 {
+		f.raw("expires_in", strconv.Itoa(p.MaximumEventAgeInSeconds))
+	}
 }
 
 var (
@@ -106,17 +164,21 @@ var (
 	awsRate = regexp.MustCompile(`^rate\(\s*([0-9]+)\s+(minute|hour|day)s?\s*\)$`)
 )
 
-func (s *awsSchedule) timing(f *fields, now time.Time) error {
-	start, started := awsTime(s.StartDate)
+// timing adds when the schedule runs, and returns the smallest distance of its next runs.
+func (s *awsSchedule) timing(f *fields, now time.Time) (time.Duration, error) {
+	start, started, err := awsTime("StartDate", s.StartDate)
+	if err != nil {
+		return 0, err
+	}
 	if m := awsRate.FindStringSubmatch(s.ScheduleExpression); m != nil {
 		n, err := strconv.ParseInt(m[1], 10, 64)
 		unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
 		if err != nil || n < 1 || n > 5_000_000 {
-			return fmt.Errorf("has the rate %s", s.ScheduleExpression)
+			return 0, fmt.Errorf("has the rate %s", s.ScheduleExpression)
 		}
 		if !started {
-			if start, started = awsTime(s.CreationDate); !started {
-				return errors.New("has a rate, but no StartDate or CreationDate from which it counts")
+			if start, started, err = awsTime("CreationDate", s.CreationDate); !started {
+				return 0, cmp.Or(err, errors.New("has a rate, but no StartDate or CreationDate from which it counts"))
 			}
 		}
 		every := time.Duration(n) * unit
@@ -125,22 +187,22 @@ func (s *awsSchedule) timing(f *fields, now time.Time) error {
 		}
 		f.raw("repeat_every", fmt.Sprintf(`[%d,"%s"]`, n, m[2]))
 		f.text("scheduled_at", start.UTC().Format(time.RFC3339Nano))
-		return nil
+		return every, nil
 	}
 	m := awsCron.FindStringSubmatch(s.ScheduleExpression)
 	if m == nil {
-		return fmt.Errorf("has the time %s, which does not repeat, or is no cron or rate", s.ScheduleExpression)
+		return 0, fmt.Errorf("has the time %s, which does not repeat, or is no cron or rate", s.ScheduleExpression)
 	}
 	expr, err := cronOfAWS(m[1])
 	if err != nil {
-		return err
+		return 0, err
 	}
 	f.text("cron", expr)
 	f.zone(s.zone())
 	if started && start.After(now) {
 		f.text("scheduled_at", start.UTC().Format(time.RFC3339Nano))
 	}
-	return nil
+	return distanceOf(expr, s.zone(), now)
 }
 
 // cronOfAWS returns the five fields of an expression with six, whose days of the week are
@@ -199,14 +261,17 @@ func dayOfAWS(text string) string {
 	return strconv.Itoa(int(m[1][0]-'1')) + m[2]
 }
 
-// awsTime reads a time: text, or seconds since 1970.
-func awsTime(v any) (time.Time, bool) {
+// awsTime reads a time if there is one: text, or seconds since 1970.
+func awsTime(name string, v any) (at time.Time, given bool, err error) {
 	switch v := v.(type) {
+	case nil:
+		return time.Time{}, false, nil
 	case string:
-		at, err := time.Parse(time.RFC3339Nano, v)
-		return at, err == nil
+		if at, err = time.Parse(time.RFC3339Nano, v); err == nil {
+			return at, true, nil
+		}
 	case float64:
-		return time.UnixMicro(int64(v * 1e6)), true
+		return time.UnixMicro(int64(v * 1e6)), true, nil
 	}
-	return time.Time{}, false
+	return time.Time{}, false, fmt.Errorf("has the %s %v, which can't be read", name, v)
 }

@@ -34,6 +34,7 @@ func Google(text []byte, _ Options) ([]crontab.Entry, error) {
 	var jobs []schedulerJob
 	var list struct{ Jobs []schedulerJob }
 	var one schedulerJob
+	text = withoutBOM(text)
 	switch {
 	case len(text) > MaxBytes:
 		return nil, errLarge
@@ -50,7 +51,7 @@ func Google(text []byte, _ Options) ([]crontab.Entry, error) {
 	var entries []crontab.Entry
 	for _, j := range jobs {
 		line, name := at.of(j.Name), path.Base(j.Name)
-		f, err := j.fields(name)
+		f, err := j.fields()
 		if err != nil {
 			entries = append(entries, refused(line, name, err))
 			continue
@@ -75,7 +76,15 @@ func (j *schedulerJob) method() string {
 	return strings.ToUpper(j.HTTPTarget.HTTPMethod)
 }
 
-func (j *schedulerJob) fields(name string) (f fields, err error) {
+// key returns the key of the schedule: a name is unique within its project and location.
+func (j *schedulerJob) key() string {
+	if p := strings.Split(j.Name, "/"); len(p) == 6 && p[0] == "projects" && p[2] == "locations" {
+		return "google:" + p[1] + "/" + p[3] + "/" + p[5]
+	}
+	return "google:" + path.Base(j.Name)
+}
+
+func (j *schedulerJob) fields() (f fields, err error) {
 	switch {
 	case j.HTTPTarget == nil:
 		return nil, errors.New("has no HTTP target")
@@ -91,7 +100,7 @@ func (j *schedulerJob) fields(name string) (f fields, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.text("key", "google:"+name)
+	f.text("key", j.key())
 	f.text("description", j.Description)
 	f.text("cron", expr)
 	f.zone(j.zone())

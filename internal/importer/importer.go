@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // Options are what files of some systems don't say.
@@ -54,23 +57,29 @@ var errLarge = fmt.Errorf("the file has more than %d bytes; split it", MaxBytes)
 type lines struct {
 	text []byte
 	from int
+	line int // lines that end before from
 }
+
+// maxAhead is how far lines looks for a value, so that long files with values that are
+// written otherwise than they read, as with escapes, are not scanned for each.
+const maxAhead = 1 << 20
 
 // of returns the line of the next place at which one of the texts stands, from 1; 1 if it
 // is not found.
 func (l *lines) of(texts ...string) int {
+	ahead := l.text[l.from:min(len(l.text), l.from+maxAhead)]
 	for _, text := range texts {
 		if text == "" {
 			continue
 		}
-		if i := bytes.Index(l.text[l.from:], []byte(text)); i >= 0 {
-			l.from += i
-			line := 1 + bytes.Count(l.text[:l.from], []byte("\n"))
-			l.from += len(text)
+		if i := bytes.Index(ahead, []byte(text)); i >= 0 {
+			line := 1 + l.line + bytes.Count(ahead[:i], []byte("\n"))
+			l.from += i + len(text)
+			l.line += bytes.Count(ahead[:i+len(text)], []byte("\n"))
 			return line
 		}
 	}
-	return 1 + bytes.Count(l.text[:l.from], []byte("\n"))
+	return 1 + l.line
 }
 
 // refused returns the entry of what can't be imported.
@@ -91,6 +100,29 @@ func (f *fields) raw(name, value string) {
 	*f = append(*f, rawjson.Member{Name: name, Value: rawjson.Value(value)})
 }
 
+// jitter adds a jitter of so many seconds. It must be shorter than the smallest distance of
+// two runs, which other systems don't require: the longest one that a schedule may have then
+// spreads it the most.
+func (f *fields) jitter(seconds float64, distance time.Duration) {
+	longest := int64((distance - 1) / time.Second)
+	if n := min(int64(math.Ceil(seconds)), longest); n > 0 {
+		f.raw("jitter", strconv.FormatInt(n, 10))
+	}
+}
+
+// distanceOf returns the smallest distance of the next runs of an expression.
+func distanceOf(expr, zone string, now time.Time) (time.Duration, error) {
+	location, err := schedule.LoadZone(zone)
+	if err != nil {
+		return 0, fmt.Errorf("timezone %w", err)
+	}
+	cron, err := schedule.ParseCron(expr, location)
+	if err != nil {
+		return 0, fmt.Errorf("cron %w", err)
+	}
+	return schedule.Distance(cron, now), nil
+}
+
 // zone adds a time zone unless it is UTC.
 func (f *fields) zone(name string) {
 	if name != "" && name != "UTC" && name != "Etc/UTC" {
@@ -98,11 +130,14 @@ func (f *fields) zone(name string) {
 	}
 }
 
+// withoutBOM returns a text without the byte order mark that Windows puts before it.
+func withoutBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+
 func readJSON(text []byte, into any) error {
 	if len(text) > MaxBytes {
 		return errLarge
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := json.Unmarshal(withoutBOM(text), into); err != nil {
 		return fmt.Errorf("the file is not the JSON that is expected: %w", err)
 	}
 	return nil

@@ -26,9 +26,11 @@ type cronJob struct {
 		StartingDeadlineSeconds *int64
 		JobTemplate             struct {
 			Spec struct {
-				Template struct {
+				Completions, Parallelism *int
+				Template                 struct {
 					Spec struct {
-						Containers []container
+						InitContainers []json.RawMessage
+						Containers     []container
 					}
 				}
 			}
@@ -112,12 +114,17 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 	if zone == "" {
 		zone = o.Zone
 	}
-	containers := j.Spec.JobTemplate.Spec.Template.Spec.Containers
+	job := &j.Spec.JobTemplate.Spec
+	containers := job.Template.Spec.Containers
 	switch {
 	case j.Spec.Suspend:
 		return e, errors.New("is suspended")
 	case zone == "":
 		return e, errors.New("has no timeZone; --zone must name that of the cluster's controller manager, which usually is UTC")
+	case several(job.Completions), several(job.Parallelism):
+		return e, errors.New("has completions or parallelism; a schedule sends one request")
+	case len(job.Template.Spec.InitContainers) > 0:
+		return e, errors.New("has init containers, which work before the request; a schedule sends the request only")
 	case len(containers) != 1:
 		return e, errors.New("has several containers; a schedule sends one request")
 	}
@@ -149,6 +156,9 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 	}
 	return e, nil
 }
+
+// several reports whether a number of pods is another than one, the default.
+func several(n *int) bool { return n != nil && *n != 1 }
 
 var shells = map[string]bool{"sh": true, "/bin/sh": true, "bash": true, "/bin/bash": true}
 

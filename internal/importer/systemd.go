@@ -3,7 +3,6 @@ package importer
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/rawjson"
-	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // unit is a unit file of systemd.
@@ -165,6 +163,11 @@ func (s *unit) variables() map[string]string {
 }
 
 func (t *unit) entry(services []*unit, calendar, name string, number int, o Options) (e crontab.Entry, err error) {
+	for _, also := range []string{"OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec"} {
+		if t.values[also] != nil {
+			return e, fmt.Errorf("belongs to a timer with %s, which counts from the boot or the last run", also)
+		}
+	}
 	expr, zone, err := cronOfCalendar(calendar)
 	if err != nil {
 		return e, err
@@ -182,6 +185,11 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	i := slices.IndexFunc(services, func(s *unit) bool { return s.name == want || s.name == "" && len(services) == 1 })
 	if i < 0 {
 		return e, fmt.Errorf("starts %s, which is not in the file", want)
+	}
+	for _, also := range []string{"ExecCondition", "ExecStartPre", "ExecStartPost"} {
+		if services[i].values[also] != nil {
+			return e, fmt.Errorf("has %s beside ExecStart; a schedule sends the request only", also)
+		}
 	}
 	start := services[i].values["ExecStart"]
 	if len(start) != 1 {
@@ -206,9 +214,7 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	return e, err
 }
 
-// spread makes RandomizedDelaySec the jitter of a schedule. A jitter must be shorter than
-// the smallest distance of two runs, which RandomizedDelaySec need not be: the longest one
-// that a schedule may have then spreads it the most.
+// spread makes RandomizedDelaySec the jitter of a schedule.
 func (t *unit) spread(e *crontab.Entry, expr, zone string, now time.Time) error {
 	values := t.values["RandomizedDelaySec"]
 	if len(values) == 0 {
@@ -218,20 +224,13 @@ func (t *unit) spread(e *crontab.Entry, expr, zone string, now time.Time) error 
 	if !ok {
 		return fmt.Errorf("has the RandomizedDelaySec %q, which can't be read", values[len(values)-1])
 	}
-	location, err := schedule.LoadZone(zone)
+	distance, err := distanceOf(expr, zone, now)
 	if err != nil {
-		return fmt.Errorf("timezone %w", err)
+		return err
 	}
-	cron, err := schedule.ParseCron(expr, location)
-	if err != nil {
-		return fmt.Errorf("cron %w", err)
-	}
-	longest := int64((schedule.Distance(cron, now) - 1) / time.Second)
-	if jitter := min(int64(math.Ceil(seconds)), longest); jitter > 0 {
-		f := fields(rawjson.Members(e.Schedule))
-		f.raw("jitter", strconv.FormatInt(jitter, 10))
-		e.Schedule = rawjson.Object(f)
-	}
+	f := fields(rawjson.Members(e.Schedule))
+	f.jitter(seconds, distance)
+	e.Schedule = rawjson.Object(f)
 	return nil
 }
 
