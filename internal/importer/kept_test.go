@@ -32,22 +32,24 @@ func refusedFor(err error, want string) bool {
 }
 
 func TestAWS_KeepsWhatAScheduleSays(t *testing.T) {
+	const target = `"Target":{"Arn":"arn:x",`
 	for more, want := range map[string]string{
 		`"GroupName":"default"`: `"key":"aws:a"`,
 		`"GroupName":"billing"`: `"key":"aws:billing/a"`,
-		`"Target":{"Arn":"arn:x","RetryPolicy":{"MaximumEventAgeInSeconds":3600,"MaximumRetryAttempts":0}}`:    `"retries":0,"expires_in":3600`,
-		`"Target":{"Arn":"arn:x","RetryPolicy":{"MaximumEventAgeInSeconds":86400,"MaximumRetryAttempts":185}}`: `"retries":20,"expires_in":86400`,
-		`"Target":{"Arn":"arn:x","Input":"run <now>"}`:                                                         `"headers":{"content-type":"text/plain; charset=utf-8"},"body":"run <now>","metadata":false`,
-		`"Target":{"Arn":"arn:x","Input":"{\"at\":\"<aws.scheduler.scheduled-time>\"}"}`:                       `! has <aws.scheduler.…>`,
-		`"FlexibleTimeWindow":{"Mode":"FLEXIBLE","MaximumWindowInMinutes":15}`:                                 `"jitter":299`,
-		`"FlexibleTimeWindow":{"Mode":"FLEXIBLE","MaximumWindowInMinutes":2}`:                                  `"jitter":120`,
-		`"FlexibleTimeWindow":{"Mode":"OFF"}`:                                                                  `"timezone":"Europe/Berlin","method"`,
-		`"EndDate":"2027-12-31T00:00:00+01:00"`:                                                                `"ends_at":"2027-12-30T23:00:00Z"`,
-		`"EndDate":1830297600.5`:                                                                               `"ends_at":"2028-01-01T00:00:00Z"`,
-		`"EndDate":"soon"`:                                                                                     `! has the EndDate soon, which can't be read`,
-		`"StartDate":[]`:                                                                                       `! has the StartDate [], which can't be read`,
+		target + `"RetryPolicy":{"MaximumEventAgeInSeconds":3600,"MaximumRetryAttempts":0}}`:    `"retries":0,"expires_in":3600`,
+		target + `"RetryPolicy":{"MaximumEventAgeInSeconds":86400,"MaximumRetryAttempts":185}}`: `"retries":20,"expires_in":86400`,
+		target + `"Input":"run <now>"}`:                                        `"headers":{"content-type":"text/plain; charset=utf-8"},"body":"run <now>","metadata":false`,
+		target + `"Input":"{\"at\":\"<aws.scheduler.scheduled-time>\"}"}`:      `! has <aws.scheduler.…>`,
+		`"FlexibleTimeWindow":{"Mode":"FLEXIBLE","MaximumWindowInMinutes":15}`: `"jitter":299`,
+		`"FlexibleTimeWindow":{"Mode":"FLEXIBLE","MaximumWindowInMinutes":2}`:  `"jitter":120`,
+		`"FlexibleTimeWindow":{"Mode":"OFF"}`:                                  `"timezone":"Europe/Berlin","method"`,
+		`"EndDate":"2027-12-31T00:00:00+01:00"`:                                `"ends_at":"2027-12-30T23:00:00Z"`,
+		`"EndDate":1830297600.5`:                                               `"ends_at":"2028-01-01T00:00:00Z"`,
+		`"EndDate":"soon"`:                                                     `! has the EndDate soon, which can't be read`,
+		`"StartDate":[]`:                                                       `! has the StartDate [], which can't be read`,
 	} {
-		text := `{"Name":"a","ScheduleExpression":"cron(0/5 * * * ? *)","ScheduleExpressionTimezone":"Europe/Berlin","Target":{"Arn":"arn:x"},` + more + `}`
+		text := `{"Name":"a","ScheduleExpression":"cron(0/5 * * * ? *)","ScheduleExpressionTimezone":"Europe/Berlin",` +
+			target + `"RoleArn":"arn:r"},` + more + `}`
 		got, err := one(t, "aws", text, Options{Targets: map[string]string{"arn:x": "https://example.com/x"}})
 		if err != nil {
 			got = rawjson.Value("! " + err.Error())
@@ -66,8 +68,9 @@ func TestAWS_KeepsWhatAScheduleSays(t *testing.T) {
 
 func TestGoogle_KeysOfTwoLocationsDiffer(t *testing.T) {
 	for name, key := range map[string]string{
-		"projects/p/locations/europe-west1/jobs/a": "google:p/europe-west1/a", "projects/p/locations/us-east1/jobs/a": "google:p/us-east1/a",
-		"a": "google:a",
+		"projects/p/locations/europe-west1/jobs/a": "google:p/europe-west1/a",
+		"projects/p/locations/us-east1/jobs/a":     "google:p/us-east1/a",
+		"a":                                        "google:a",
 	} {
 		got, err := one(t, "google", `{"name":"`+name+`","schedule":"0 9 * * 1","httpTarget":{"uri":"https://example.com/a"}}`, Options{})
 		if err != nil || rawjson.Text(rawjson.Get(got, "key")) != key {
