@@ -60,7 +60,12 @@ const lookEvery = 10 * time.Millisecond
 // until waits for a condition, no longer than to a time. It reports whether the
 // condition came about; the error is that of ctx.
 func until(ctx context.Context, end time.Time, condition func() bool) (bool, error) {
-	ticker := time.NewTicker(lookEvery)
+	return untilEach(ctx, lookEvery, end, condition)
+}
+
+// untilEach is until for a condition that costs more to look at.
+func untilEach(ctx context.Context, pause time.Duration, end time.Time, condition func() bool) (bool, error) {
+	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
 	for {
 		if condition() {

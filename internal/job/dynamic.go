@@ -126,6 +126,9 @@ func (d Dynamic) AddTo(body rawjson.Value, most int) (rawjson.Value, bool) {
 		return upTo(most, body)
 	}
 	out := bounded{most: most}
+	if size := len(body) + len(d.Job) + len(d.Previous) + len(d.State) + len(`,"$job":,"$previous":,"$state":`); size <= most {
+		out.b = make([]byte, 0, size)
+	}
 	add(&out, "{")
 	c := rawjson.Walk(body)
 	for c.Enter(); !out.over && c.More(); {

@@ -24,19 +24,33 @@ const createPath = "/api/jobs"
 // path and body. The key itself, the request_id, fields that are null and the order of
 // members do not count.
 func CreateRequest(body rawjson.Value) []byte {
-	return keyRequest(createPath, without(body, keyField, requestField))
+	return keyRequest(createPath, without(body, `"`+keyField+`"`, `"`+requestField+`"`))
 }
 
 // RequestDigest is like CreateRequest for the request_id: the key counts.
 func RequestDigest(body rawjson.Value) []byte {
-	return keyRequest(createPath, without(body, requestField))
+	return keyRequest(createPath, without(body, `"`+requestField+`"`))
 }
 
-// without returns an object without some members, and without those that are null.
+// without returns an object without some members, whose names are given as JSON, and
+// without those that are null.
 func without(body rawjson.Value, names ...string) rawjson.Value {
-	return rawjson.Object(slices.DeleteFunc(rawjson.Members(body), func(m rawjson.Member) bool {
-		return slices.Contains(names, m.Name) || rawjson.IsNull(m.Value)
-	}))
+	if body.Kind() != '{' {
+		return emptyObject
+	}
+	b := append(make([]byte, 0, len(body)), '{')
+	c := rawjson.Walk(body)
+	for c.Enter(); c.More(); {
+		name, value := c.Name(), c.Value()
+		if slices.Contains(names, string(name)) || rawjson.IsNull(value) {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	}
+	return append(b, '}')
 }
 
 // hashedVersion is the version of UUIDs that RequestKey makes of other texts (RFC 9562,
