@@ -86,12 +86,14 @@ var sequential = []string{
 }
 
 // stores are packages whose store suite runs in two parts: what is concurrent with the
-// race detector, as their other tests, the rest without.
+// race detector, as their other tests, the rest without. Nor do their tests of plans run
+// with it, which would spend half their time on reading plans.
 var stores = []string{"internal/store/postgres", "internal/store/sqlite"}
 
 // What selects the parts of the store suite; see internal/store/storetest.
 const (
-	storeSuite     = "^Test(Conformance|Store)$"
+	storeSuite     = "^Test(Conformance|Store|Statements_DoBoundedWork|HotOperations_(UseTheirIndexes|ArePlannedOnce))$"
+	storesOneByOne = "^Test(Statements_DoBoundedWork|HotOperations_(UseTheirIndexes|ArePlannedOnce))$" // make one call after the other
 	storesParallel = "PUNCTUAL_STORETEST=concurrent"
 	storesSerial   = "PUNCTUAL_STORETEST=sequential"
 )
@@ -151,7 +153,7 @@ func everything(packages, args []string) []stage {
 	rest := without(ordered(packages), exclusive)
 	args = slices.Concat(testFlags, args)
 	bare := slices.Concat(plain, sequential)
-	one, two := slices.Concat([]string{"-p", "1"}, args), slices.Concat(raceFlags, []string{"-p", "2"}, args)
+	one, two := slices.Concat([]string{"-p", "1"}, args), slices.Concat(raceFlags, []string{"-p", "2", "-skip", storesOneByOne}, args)
 	return []stage{
 		{
 			args: one, packages: only(rest, crowds), prefix: repeatPlain, program: true,

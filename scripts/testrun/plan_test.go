@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,9 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 			if slices.Contains(each.args, "-race") {
 				line += " -race"
 			}
+			if slices.Contains(each.args, storesOneByOne) {
+				line += " -skip"
+			}
 			for _, v := range each.env {
 				line += " " + v
 			}
@@ -41,12 +45,57 @@ func TestEverything_StagesAndOrder(t *testing.T) {
 		}
 	}
 	want := []string{"test/nodes test/e2e", "beside internal/job test/sim",
-		"beside internal/store/postgres scripts/testrun -race PUNCTUAL_STORETEST=concurrent",
+		"beside internal/store/postgres scripts/testrun -race -skip PUNCTUAL_STORETEST=concurrent",
 		"internal/store/postgres PUNCTUAL_STORETEST=sequential", "test/hostile"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the stages are %q, want %q", got, want)
 	}
 }
+
+// What the race detector's part skips runs in the other part, and only stores have tests
+// of these names.
+func TestEverything_RunsWhatItSkips(t *testing.T) {
+	in, out := regexp.MustCompile(storeSuite), regexp.MustCompile(storesOneByOne)
+	packages, err := list(module + "/...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := map[string]int{}
+	for _, name := range packages {
+		for _, test := range testsOf(t, name) {
+			if !out.MatchString(test) {
+				continue
+			}
+			if skipped[name]++; !in.MatchString(test) || len(only([]string{name}, stores)) == 0 {
+				t.Errorf("nothing runs %s of %s", test, name)
+			}
+		}
+	}
+	if len(skipped) != len(stores) {
+		t.Errorf("of the stores, %v have tests that are skipped", skipped)
+	}
+}
+
+// testsOf returns the names of the tests of a package.
+func testsOf(t *testing.T, name string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", strings.TrimPrefix(name, module), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range declaredTest.FindAllSubmatch(text, -1) {
+			names = append(names, string(found[1]))
+		}
+	}
+	return names
+}
+
+var declaredTest = regexp.MustCompile(`(?m)^func (Test\w+)`)
 
 func TestRaced_RunsAllWithTheRaceDetector(t *testing.T) {
 	var packages []string
