@@ -78,51 +78,70 @@ const (
 	walkSample = 200
 )
 
+// search is a walk that has jumped, and what is left of it: q selects the jobs behind those
+// it found, of which the index of source sparsest is read at look positions; 0 for none.
+type search struct {
+	q              job.Query
+	look, sparsest int
+	found          walked
+}
+
 // matching finds the numbers of up to q.Limit jobs that match all filters of q, newest
 // first, after look positions at most. It jumps at first, which finds the jobs of frequent
 // combinations and passes over whatever a rare filter excludes. A jump costs ten times as
 // much as a row of an index, so then it reads the index that has the fewest jobs here, and
 // looks for each of them in the others.
-func (s *Store) matching(ctx context.Context, owner job.Owner, q job.Query, look int) (found walked, err error) {
-	steps := min(walkSteps, (look+1)/2)
-	err = s.readAs(ctx, heavy, s.walk(owner, q, steps, &found))
-	if err != nil || found.next == 0 || len(found.numbers) == q.Limit || steps == look {
-		return found, err
+func (s *Store) matching(ctx context.Context, owner job.Owner, q job.Query, look int) (walked, error) {
+	m, err := s.jump(ctx, owner, q, look)
+	if err == nil && m.look > 0 {
+		err = s.readAs(ctx, heavy, s.sift(owner, m.q, m.look, m.sparsest, &m.found))
 	}
-	q.After, q.Limit, look = found.next, q.Limit-len(found.numbers), look-steps
-	sources, sparsest := s.sources(owner, q), 0
-	if len(sources) > 1 {
+	return m.found, err
+}
+
+// jump begins a search.
+func (s *Store) jump(ctx context.Context, owner job.Owner, q job.Query, look int) (m search, err error) {
+	steps := min(walkSteps, (look+1)/2)
+	err = s.readAs(ctx, heavy, s.walk(owner, q, steps, &m.found))
+	if err != nil || m.found.next == 0 || len(m.found.numbers) == q.Limit || steps == look {
+		return m, err
+	}
+	m.q, m.look = q, look-steps
+	m.q.After, m.q.Limit = m.found.next, q.Limit-len(m.found.numbers)
+	if sources := s.sources(owner, m.q); len(sources) > 1 {
 		c := &condition{}
-		far := strings.Join(floors(c, sources, min(look, walkSample)-1), `, `)
+		far := strings.Join(floors(c, sources, min(m.look, walkSample)-1), `, `)
 		err = s.readAs(ctx, heavy, query{
-			sql:  `SELECT ARRAY[` + far + `] FROM (SELECT ` + c.upTo(q.After) + ` AS n) w`,
+			sql:  `SELECT ARRAY[` + far + `] FROM (SELECT ` + c.upTo(m.q.After) + ` AS n) w`,
 			args: c.args,
 			row: func(rows pgx.Rows) error {
 				var far []int64
 				err := rows.Scan(&far)
-				sparsest = slices.Index(far, slices.Min(far))
+				m.sparsest = slices.Index(far, slices.Min(far))
 				return err
 			},
 		})
 	}
-	if err == nil {
-		err = s.readAs(ctx, heavy, s.sift(owner, q, look, sparsest, &found))
+	return m, err
+}
+
+// candidates returns a query for the next look numbers o.number of one source of q.
+func (s *Store) candidates(c *condition, owner job.Owner, q job.Query, look, from int) string {
+	branches := s.sources(owner, q)[from](c, c.upTo(q.After))
+	for i, sql := range branches {
+		branches[i] = `(` + sql + c.numbered(` LIMIT ?)`, look)
 	}
-	return found, err
+	if len(branches) == 1 {
+		return branches[0]
+	}
+	return `SELECT b.number FROM (` + strings.Join(branches, ` UNION ALL `) + c.numbered(`) b ORDER BY b.number DESC LIMIT ?`, look)
 }
 
 // sift returns a query that adds the numbers of up to q.Limit jobs that match all filters
 // of q. It reads look numbers of one of them, and looks for each in the others.
 func (s *Store) sift(owner job.Owner, q job.Query, look, from int, found *walked) query {
 	c := &condition{}
-	branches := s.sources(owner, q)[from](c, c.upTo(q.After))
-	for i, sql := range branches {
-		branches[i] = `(` + sql + c.numbered(` LIMIT ?)`, look)
-	}
-	read := branches[0]
-	if len(branches) > 1 {
-		read = `SELECT b.number FROM (` + strings.Join(branches, ` UNION ALL `) + c.numbered(`) b ORDER BY b.number DESC LIMIT ?`, look)
-	}
+	read := s.candidates(c, owner, q, look, from)
 	sql := `SELECT h.n, h.hit, h.place FROM (
 			SELECT w.n, w.place, (w.n > ` + c.numbered(`?`, found.lowest) + s.selected(c, owner, q, from) + `) AS hit
 			FROM (SELECT o.number AS n, row_number() OVER () AS place FROM (` + read + `) o) w OFFSET 0
@@ -294,42 +313,4 @@ func (s *Store) scanWalk(ctx context.Context, owner job.Owner, q job.Query, look
 		found.next = jobs[n-1].Number
 	}
 	return jobs, found.next, nil
-}
-
-// tallyFiltered counts the newest jobs that match filters.
-func (s *Store) tallyFiltered(ctx context.Context, owner job.Owner, q job.Query,
-	limit int) (counts map[job.State]int64, cut bool, err error) {
-	q.ListQuery = job.ListQuery{Limit: limit + 1}
-	c := &condition{}
-	var found walked
-	var inner string
-	if q.Combined() {
-		if found, err = s.matching(ctx, owner, q, limit+1); err != nil {
-			return nil, false, err
-		}
-		if n := len(found.numbers); len(q.States) == 1 {
-			return map[job.State]int64{q.States[0]: int64(min(limit, n))}, found.next != 0 || n > limit, nil
-		}
-		inner = `SELECT j.number, j.state FROM ` + c.owned(owner, listed(c, found.numbers)) +
-			` JOIN jobs j ON j.account = n.account AND j.number = n.number`
-	} else {
-		inner = s.filtered(c, owner, q, `j.number, j.state`)
-	}
-	total := 0
-	err = s.readAs(ctx, heavy, query{
-		// The index of claimed items is small; that of all has several levels.
-		sql: c.numbered(`SELECT CASE WHEN `+executes+` THEN ?::smallint ELSE n.state END, count(*) FROM `, s.Now().UnixMicro(),
-			int16(job.Executing)) + c.owned(owner, inner) +
-			` LEFT JOIN runs r ON n.state <= 2 AND r.account = n.account AND r.number = n.number AND r.node > 0 AND r.kind = 0 GROUP BY 1`,
-		args: c.args, start: func() { counts, total = map[job.State]int64{}, 0 },
-		row: func(rows pgx.Rows) error {
-			var state int16
-			var n int
-			err := rows.Scan(&state, &n)
-			total += n
-			counts[job.State(state)] = min(int64(limit), int64(n))
-			return err
-		},
-	})
-	return counts, found.next != 0 || total > limit, err
 }
