@@ -45,21 +45,24 @@ func TestHasStarted_CountsAnotherNodesClaimAsStartedWhenTooLateToTellIt(t *testi
 }
 
 func TestCoordination_EndFreesTheLimitsOfCancelledJobs(t *testing.T) {
-	j := &job.Job{Number: 1, Owner: job.Owner{Number: 7}, Args: rawjson.Value(`{"url":"https://example.com/","limits":["a","b"]}`)}
+	j := job.Job{Number: 1, Owner: job.Owner{Number: 7}, Args: rawjson.Value(`{"url":"https://example.com/","limits":["a","b"]}`)}
 	for name, x := range map[string]struct {
+		state  job.State
 		claim  *store.ClaimInfo
 		again  bool
 		stored bool
 		want   string
 	}{
-		"awaits its completion": {&store.ClaimInfo{Node: store.AwaitingNode}, false, true, "[7 [a b host:example.com]]"},
-		"waits":                 {nil, false, true, "[]"},
-		"not stored":            {&store.ClaimInfo{Node: store.AwaitingNode}, false, false, "[]"},
-		"decided again":         {&store.ClaimInfo{Node: store.AwaitingNode}, true, true, "[]"},
+		"awaits its completion": {job.Executing, &store.ClaimInfo{Node: store.AwaitingNode}, false, true, "[7 [a b host:example.com]]"},
+		"waits":                 {job.Available, nil, false, true, "[]"},
+		"waits for a retry":     {job.Retryable, nil, false, true, "[7 [a b host:example.com]]"},
+		"not stored":            {job.Executing, &store.ClaimInfo{Node: store.AwaitingNode}, false, false, "[]"},
+		"decided again":         {job.Executing, &store.ClaimInfo{Node: store.AwaitingNode}, true, true, "[]"},
 	} {
 		engine := &countingEngine{revoked: map[int64]int{}}
 		c := &coordination{engine: engine}
-		c.cancel(&store.Snapshot{Job: j, Claim: x.claim})
+		j.State = x.state
+		c.cancel(&store.Snapshot{Job: &j, Claim: x.claim})
 		if x.again {
 			c.restart()
 		}

@@ -250,7 +250,7 @@ func (s *Service) stop(ctx context.Context, owner job.Owner, id uuid.UUID, match
 			edited = scheduleDetail(snapshot.Schedule)
 		}
 		if cancelled = changes != nil && changes.Job != nil; cancelled {
-			c.number = snapshot.Job.Number
+			c.cancel(snapshot)
 		}
 		return changes
 	})
@@ -330,7 +330,7 @@ type coordination struct {
 	engine  Engine
 	revoked []int64
 	number  int64    // the job that was cancelled or edited; 0 if none
-	claimed *job.Job // the job, if it was cancelled and had a claim
+	freed   *job.Job // the job, if it was cancelled and may have had a place in limits
 }
 
 func (s *Service) coordinate() *coordination { return &coordination{engine: s.Engine} }
@@ -350,16 +350,17 @@ func (c *coordination) hasStarted(j *job.Job, claim *store.ClaimInfo, now time.T
 	return state == dispatch.Started
 }
 
-// cancel sets the job that is cancelled.
+// cancel sets the job that is cancelled. One that waits for a retry may keep its place in
+// an ordered limit, and no attempt ends that would free it.
 func (c *coordination) cancel(m *store.Snapshot) {
-	if c.number = m.Job.Number; m.Claim != nil {
-		c.claimed = m.Job
+	if c.number = m.Job.Number; m.Claim != nil || m.Job.State == job.Retryable {
+		c.freed = m.Job
 	}
 }
 
 // restart restores what an earlier try of the same decision revoked.
 func (c *coordination) restart() {
-	c.claimed = nil
+	c.freed = nil
 	for _, number := range c.revoked {
 		c.engine.Restore(number)
 	}
@@ -381,13 +382,13 @@ func (c *coordination) end(stored bool) {
 			c.engine.Abort(number)
 		}
 	}
-	if c.claimed != nil {
-		limitsFreed(c.engine, c.claimed)
+	if c.freed != nil {
+		limitsFreed(c.engine, c.freed)
 	}
 }
 
-// limitsFreed informs the engine that an attempt has ended that may have awaited its
-// completion. The engine does not know of such an attempt.
+// limitsFreed informs the engine that a job has ended which may have awaited its completion
+// or a retry. The engine does not know of such a job.
 func limitsFreed(engine Engine, j *job.Job) {
 	keys, _ := store.LimitsNeeded(j)
 	engine.LimitsFreed(j.Owner.Number, keys)
