@@ -111,6 +111,28 @@ func TestKubernetes_OtherWorkIsRefused(t *testing.T) {
 	}
 }
 
+func TestKubernetes_ShellsHaveTheVariablesOfTheContainer(t *testing.T) {
+	for env, want := range map[string]string{
+		`{name: URL, value: "https://example.com/a?b=c"}`:                         "https://example.com/a?b=c",
+		`{name: URL, value: "https://example.com/*"}`:                             "! uses the variable URL",
+		`{name: URL, value: "https://$(HOST)/a"}`:                                 "! uses the variable URL",
+		`{name: URL, valueFrom: {secretKeyRef: {name: s, key: k}}}`:               "! uses the variable URL, whose value the CronJob",
+		`{name: URL, value: "https://example.com/b --data x"}`:                    "https://example.com/b",
+		`{name: URL, value: "https://example.com/c"}, {name: URL, valueFrom: {}}`: "! uses the variable URL",
+	} {
+		text := "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '0 5 * * *', jobTemplate: {spec: {template: {spec: {" +
+			"containers: [{env: [" + env + "], command: [sh, -c, 'curl -fsS $URL']}]}}}}}\n"
+		got, err := one(t, "kubernetes", text, Options{Zone: "UTC"})
+		said := rawjson.Text(rawjson.Get(got, "url"))
+		if err != nil {
+			said = "! " + err.Error()
+		}
+		if !strings.HasPrefix(said, want) {
+			t.Errorf("%s: got %s, want %s", env, said, want)
+		}
+	}
+}
+
 func TestSystemd_OtherWorkIsRefused(t *testing.T) {
 	for _, c := range []struct{ timer, service, want string }{
 		{"", "ExecStartPre=/usr/bin/prepare\n", "has ExecStartPre"}, {"", "ExecCondition=/usr/bin/test -e /run/x\n", "has ExecCondition"},

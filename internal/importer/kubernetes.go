@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -145,10 +146,11 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 	}
 	command := crontab.Command{Cron: expr, Zone: zone, Words: words}
 	if len(words) == 3 && words[1] == "-c" && shells[words[0]] {
-		command.Words, command.Shell = nil, words[2]
+		command.Words, command.Shell, command.Variables = nil, words[2], containers[0].shellVariables()
 	}
 	if e, err = command.Convert(key); err != nil {
-		return e, err
+		return e, errors.New(strings.ReplaceAll(err.Error(), "which the crontab doesn't set",
+			"whose value the CronJob does not have: store it as a secret and write {{secret.NAME}} in a header"))
 	}
 	if d := j.Spec.StartingDeadlineSeconds; d != nil {
 		e.Schedule = rawjson.Object(append(rawjson.Members(e.Schedule),
@@ -168,16 +170,31 @@ var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
 // curlImage matches the images that run curl unless their arguments name a program.
 var curlImage = regexp.MustCompile(`^(?:(?:docker|quay)\.io/)?(?:curlimages|alpine)/curl(?:[:@].*)?$`)
 
-// words returns the command with its arguments, in which the container's own variables are
-// replaced.
-func (c *container) words() (words []string, err error) {
-	values, elsewhere := map[string]string{}, map[string]bool{}
+// variables returns the container's own variables, and those whose values are elsewhere.
+func (c *container) variables() (values map[string]string, elsewhere map[string]bool) {
+	values, elsewhere = map[string]string{}, map[string]bool{}
 	for _, v := range c.Env {
 		if values[v.Name] = v.Value; v.ValueFrom != nil {
 			delete(values, v.Name) // also that of an earlier one with its name
 		}
 		elsewhere[v.Name] = v.ValueFrom != nil
 	}
+	return values, elsewhere
+}
+
+// shellVariables returns the variables that a shell in the container has, except those that
+// refer to others and those that the shell may replace by names of files. The ? of a URL's
+// query is taken as that, as in the command itself.
+func (c *container) shellVariables() map[string]string {
+	values, _ := c.variables()
+	maps.DeleteFunc(values, func(_, value string) bool { return strings.Contains(value, "$(") || strings.ContainsAny(value, "*[") })
+	return values
+}
+
+// words returns the command with its arguments, in which the container's own variables are
+// replaced.
+func (c *container) words() (words []string, err error) {
+	values, elsewhere := c.variables()
 	command := c.Command
 	if len(command) == 0 {
 		if !curlImage.MatchString(c.Image) || len(c.Args) == 0 {
