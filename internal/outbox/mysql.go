@@ -32,7 +32,7 @@ const (
 	maxSpans = 64
 	// slowRead is after how long the spans below the last one are read less often, as all
 	// rows are: rows that were deleted stay in them while an old transaction can read them.
-	slowRead = 100 * time.Millisecond
+	slowRead = 500 * time.Millisecond
 	// sweepEvery is how often all rows are read, and sweepShare at most the part of the
 	// time that this takes.
 	sweepEvery = time.Second

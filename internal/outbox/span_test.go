@@ -43,6 +43,7 @@ func TestTake_KeepsTheOrderOfALongTransaction(t *testing.T) {
 			}
 		}
 		s.sweep = time.Now().Add(time.Hour) // reading all rows would find them in their order
+		s.spared = time.Time{}              // a busy machine may have been slow
 		if err := long.Commit(); err != nil {
 			t.Fatal(err)
 		}
