@@ -28,7 +28,9 @@ const (
 	dayShown = 3
 	// findingsShown is how many findings a page lists.
 	findingsShown = 50
-	monthForm     = "2006-01"
+	// rehearsedShown is how many schedules a page lists.
+	rehearsedShown = 100
+	monthForm      = "2006-01"
 )
 
 // showRehearsal shows a calendar of what the account's schedules will do in a month.
@@ -109,7 +111,9 @@ func (c *call) fillRehearsal(page *view.Rehearsal, month, now time.Time, days *c
 		names[i] = rehearsedName(r.Schedules[i].Name, r.Schedules[i].Key, r.Schedules[i].ID)
 	}
 	page.Weeks = weeksOf(month, now, days, names)
-	for i := range r.Schedules {
+	shown := min(len(r.Schedules), rehearsedShown)
+	page.MoreRows = len(r.Schedules) - shown
+	for i := range shown {
 		page.Rows = append(page.Rows, c.rehearsedRow(&r.Schedules[i], names[i], now.Location()))
 	}
 	for _, m := range r.Busiest[:min(len(r.Busiest), 5)] {

@@ -17,6 +17,7 @@ type Rehearsal struct {
 	Problem             string // what is wrong with the request; "" if nothing is
 	Weeks               [][]CalendarDay
 	Rows                []RehearsedRow
+	MoreRows            int // schedules that Rows does not have
 	Busiest             []BusyMinute
 	Findings            []Finding
 	Cut                 string // why the result ends early; "" if it is complete
