@@ -35,7 +35,8 @@ func newAPI(url, key string, clients int) *api {
 		Timeout: callLimit,
 		// A proxy from the environment would not know this machine's loopback.
 		// Compressed metrics would cost CPU of the service or relay that is measured.
-		Transport: &http.Transport{Proxy: nil, DisableCompression: true, MaxIdleConns: clients, MaxIdleConnsPerHost: clients, IdleConnTimeout: 90 * time.Second},
+		Transport: &http.Transport{Proxy: nil, DisableCompression: true, MaxIdleConns: clients, MaxIdleConnsPerHost: clients,
+			IdleConnTimeout: 90 * time.Second},
 	}}
 }
 

@@ -156,6 +156,10 @@ type Created struct {
 // errHeld ends the transaction of a group's jobs whose key is held.
 var errHeld = errors.New("the key is held")
 
+// storeGroupTries is how often the jobs of a group are stored while jobs of other requests
+// with their key are stored and end first.
+const storeGroupTries = 8
+
 // createGroup stores a job for each target of the group that a one-off request names, in
 // one transaction.
 func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.Draft, now time.Time, body rawjson.Value,
@@ -176,12 +180,12 @@ func (s *Service) createGroup(ctx context.Context, owner job.Owner, draft *job.D
 	if err != nil {
 		return nil, err
 	}
-	for range 2 {
+	for range storeGroupTries {
 		created, err := s.storeGroup(ctx, owner, requests)
 		if err != errHeld {
 			return created, err
 		}
-		// The jobs that held the key are final.
+		// The jobs that held the key are final, or those of another request are.
 	}
 	return nil, &fault.Error{Code: fault.Unavailable,
 		Message:    "other requests with this idempotency key are being stored; nothing was stored, try again shortly",
