@@ -19,8 +19,9 @@
 // goroutines for thousands of rounds. Random choices come from a seed that is
 // printed when a test fails.
 //
-// `make test` runs the groups in which goroutines meet with the race detector, and the
-// others without: they do their work one call at a time.
+// `make test` runs the tests in which goroutines meet with the race detector, and the
+// others without: they make one call after the other. A test that starts goroutines must
+// stand in the table of these, as another test verifies.
 //
 // Tests that apply to one kind of store stay in its package: silent nodes and
 // notices between nodes in postgres, the file and its lock in sqlite.
