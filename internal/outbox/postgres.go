@@ -14,9 +14,11 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
+const postgresColumns = `id::text AS id, job::text AS job, (extract(epoch FROM created_at) * 1000000)::bigint AS created, octet_length(job::text) AS size`
+
 var postgres = dialect{
 	name: "postgres", now: `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, json: "json",
-	columns: `id::text AS id, job::text AS job, (extract(epoch FROM created_at) * 1000000)::bigint AS created, octet_length(job::text) AS size`,
+	columns: postgresColumns,
 	// Statistics are kept over a stop and reset when the server recovers from a failure, and
 	// those of a standby are its own. Before version 15 they take long to read.
 	incarnated: `CASE WHEN current_setting('server_version_num')::int >= 150000
@@ -25,8 +27,12 @@ var postgres = dialect{
 	limit:   limitPostgres,
 	bind:    numbered,
 	turn:    turnPostgres,
-	again:   func(err error) bool { return coded(err, "40001", "40P01") },
+	again:   func(err error) bool { return coded(err, "40001", "40P01") || unusable(err) },
 }
+
+// unusable reports whether a prepared statement is not there, is there already, or returned
+// other types when it was prepared.
+func unusable(err error) bool { return coded(err, "26000", "42P05", "0A000") }
 
 // coded reports whether an error is of the server and has one of the codes.
 func coded(err error, codes ...string) bool {
@@ -42,20 +48,22 @@ func openPostgres(url string) (*source, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = 5 * time.Second
 	}
-	// Works behind poolers, which don't keep prepared statements.
+	// Works behind poolers, of which some don't keep prepared statements.
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	return &source{db: stdlib.OpenDB(*config), dialect: &postgres}, nil
 }
 
 // limitPostgres holds for one transaction, so poolers don't matter. The second setting is
-// for a server that waits for its client to read. The third has rows read in the order of
-// an index: the table is empty most of the time, so the planner may believe that few rows
-// wait, and would read and sort all of them for each batch. The penalty that this puts on
-// the rows that are sorted nevertheless would start the compiler.
+// for a server that waits for its client to read. The others are for the plans: the table
+// is empty most of the time, so the planner may believe that few rows wait, and would read
+// and sort all of them for each batch. By indexes alone, one plan is right for any number
+// of rows, so that of a prepared query is kept. The penalty that this puts on the rows that
+// are sorted nevertheless would start the compiler.
 func limitPostgres(d time.Duration) string {
 	ms := strconv.FormatInt(d.Milliseconds(), 10)
 	return `SELECT set_config('idle_in_transaction_session_timeout', '` + ms + `', true), set_config('tcp_user_timeout', '` + ms +
-		`', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
+		`', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true),
+		set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)`
 }
 
 // numbered replaces the question marks of a query by $1, $2 and so on.

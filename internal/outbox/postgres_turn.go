@@ -24,6 +24,30 @@ const minFresh = 1 << 20
 // have 64 KiB, and they are sent as a whole.
 const maxPipeline = 64
 
+// lateRows and freshRows read the rows of a batch: those that were committed late, and
+// those above the position. They are prepared, since to parse and plan them took a third
+// of a turn's CPU. Their names are hashes of their texts, so that behind a pooler no other
+// version's statement is run.
+var (
+	// seq + 0: by the index of seq, all rows that were deleted would be visited.
+	lateRows = numbered(rowsQuery(postgresColumns, "?::int", maxBytes, "seq + 0",
+		`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`))
+	freshRows = numbered(rowsQuery(postgresColumns, "?::int", maxBytes, "seq", `seq > ?`))
+)
+
+// prepare prepares the queries on a connection, once.
+func (s *source) prepare(ctx context.Context, c *pgx.Conn) error {
+	if s.unprepared {
+		return nil
+	}
+	for _, query := range []string{lateRows, freshRows} {
+		if _, err := c.Prepare(ctx, query, query); err != nil {
+			return fmt.Errorf("preparing to read rows of the outbox: %w", err)
+		}
+	}
+	return nil
+}
+
 // turnPostgres is turn in two round trips: one settles and reads, one notes and commits.
 // On a busy machine each round trip waits for the processor twice.
 func turnPostgres(ctx context.Context, s *source, t *turn) (taken []row, err error) {
@@ -32,6 +56,7 @@ func turnPostgres(ctx context.Context, s *source, t *turn) (taken []row, err err
 		if taken, err = s.turnOnce(ctx, t); err == nil {
 			return taken, nil
 		}
+		s.unprepared = s.unprepared || unusable(err)
 		s.position = before
 		if try == 3 || !s.again(err) {
 			return nil, err
@@ -81,6 +106,13 @@ func (s *source) turnOnce(ctx context.Context, t *turn) (taken []row, err error)
 // transactions, so that no rows are visited that were deleted, which an old transaction
 // may keep for long.
 func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row, error) {
+	takes := len(t.keep) == 0 && t.want > 0
+	late, fresh, now := found{}, found{}, ""
+	if takes {
+		if err := s.prepare(ctx, c); err != nil {
+			return nil, err
+		}
+	}
 	var b pgx.Batch
 	b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ`)
 	b.Queue(s.limit(s.abandoned))
@@ -96,16 +128,11 @@ func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row
 		}
 		b.Queue(numbered(each.query), each.args...)
 	}
-	takes := len(t.keep) == 0 && t.want > 0
-	late, fresh, now := found{}, found{}, ""
 	if takes {
 		if before := s.snapshot; before != nil {
-			// seq + 0: by the index of seq, all rows that were deleted would be visited.
-			b.Queue(numbered(s.rowsQuery(t.want, maxBytes, "seq + 0",
-				`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`)),
-				s.seq, before.running, before.bound).Query(late.read)
+			b.Queue(lateRows, s.seq, before.running, before.bound, t.want).Query(late.read)
 		}
-		b.Queue(numbered(s.rowsQuery(t.want, maxBytes, "seq", `seq > ?`)), s.seq).Query(fresh.read)
+		b.Queue(freshRows, s.seq, t.want).Query(fresh.read)
 		b.Queue(`SELECT pg_current_snapshot()::text`).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	}
 	incarnation := ""

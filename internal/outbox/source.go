@@ -78,6 +78,9 @@ type source struct {
 	*dialect
 	position
 	abandoned time.Duration
+	// unprepared: PostgreSQL did not have a prepared statement, as behind some poolers, or
+	// could no longer run it, as after a change of the tables.
+	unprepared bool
 }
 
 // position is up to where the rows are taken. Rows that are committed later may have
@@ -378,7 +381,7 @@ func numbers(rows []row) string {
 // more reports whether there may be others.
 func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, by, where string,
 	args ...any) (rows []row, more bool, err error) {
-	found, err := tx.QueryContext(ctx, s.bind(s.rowsQuery(limit, bytes, by, where)), args...)
+	found, err := tx.QueryContext(ctx, s.bind(rowsQuery(s.columns, strconv.Itoa(limit), bytes, by, where)), args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
 	}
@@ -400,9 +403,9 @@ func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, b
 }
 
 // rowsQuery returns the query of selectRows.
-func (s *source) rowsQuery(limit, bytes int, by, where string) string {
+func rowsQuery(columns, limit string, bytes int, by, where string) string {
 	return `SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
-		SELECT seq, ` + s.columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY ` + by + ` LIMIT ` + strconv.Itoa(limit) + `) r) t
+		SELECT seq, ` + columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY ` + by + ` LIMIT ` + limit + `) r) t
 		WHERE total <= ` + strconv.Itoa(bytes) + ` OR total = size ORDER BY seq`
 }
 
