@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // notedFor is how long a batch is noted as sent while it waits for the one before it. A
@@ -122,9 +124,9 @@ func (r *Relay) deliver(ctx context.Context, f *flight) {
 		if !held.sent && attempts.certain() && !r.renote(ctx, f, nil) {
 			return
 		}
-		r.pause(ctx, max(held.after, backoff/2+rand.N(backoff/2+1)))
+		passed := pause.For(ctx, max(held.after, backoff/2+rand.N(backoff/2+1)))
 		backoff = min(2*backoff, maxBackoff)
-		if ctx.Err() != nil || !r.leads() {
+		if !passed || !r.leads() {
 			return
 		}
 		if f.note == "" {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // Metrics are the metrics of a relay.
@@ -99,7 +101,7 @@ func (r *Relay) count(ctx context.Context) {
 	var took time.Duration
 	for ctx.Err() == nil {
 		// Deleted rows that an old transaction keeps are visited too.
-		sleep(ctx, max(countEvery, countShare*took))
+		pause.For(ctx, max(countEvery, countShare*took))
 		if !r.leads() {
 			continue
 		}

@@ -3,6 +3,8 @@ package outbox
 import (
 	"context"
 	"time"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 // progress is what is under way between the database and the service.
@@ -38,7 +40,7 @@ func (r *Relay) ready(ctx context.Context, p *progress) bool {
 		}
 	}
 	if len(p.flights) == 0 {
-		r.pause(ctx, p.pause(time.Now()))
+		pause.For(ctx, p.pause(time.Now()))
 	}
 	return true
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 const (
@@ -100,7 +102,7 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		if !r.leads() {
-			r.pause(ctx, minBackoff)
+			pause.For(ctx, minBackoff)
 			continue
 		}
 		r.guarded(ctx, r.relay)
@@ -118,7 +120,7 @@ func (r *Relay) guarded(ctx context.Context, f func(context.Context)) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.Log.Error("the relay panicked; going on", "panic", p)
-			r.pause(ctx, maxBackoff/10)
+			pause.For(ctx, maxBackoff/10)
 		}
 	}()
 	f(ctx)
@@ -156,7 +158,7 @@ func (r *Relay) keepLease(ctx context.Context) {
 		failed = err != nil
 		r.active(held && err == nil)
 		r.health.activeIs(held && err == nil)
-		sleep(ctx, renewEvery)
+		pause.For(ctx, renewEvery)
 	}
 }
 
@@ -172,7 +174,7 @@ func (r *Relay) listen(ctx context.Context) {
 		if ctx.Err() == nil {
 			r.Log.Debug("not listening for rows of the outbox; polling", "error", err)
 		}
-		sleep(ctx, backoff)
+		pause.For(ctx, backoff)
 		backoff = min(2*backoff, maxBackoff)
 	}
 }
@@ -207,7 +209,7 @@ func (r *Relay) relay(ctx context.Context) {
 		p.took(batch, r.want)
 		p.alone = !r.canTakeAhead()
 		if p.drained {
-			r.await(ctx, poll)
+			pause.Woken(ctx, poll, r.wake)
 			poll = min(2*poll, r.longestPoll())
 		}
 		if len(batch) == 0 {
@@ -262,8 +264,7 @@ func (r *Relay) turn(ctx context.Context, t *turn) ([]row, bool) {
 				t.ended = append(t.ended, id)
 			}
 		}
-		r.pause(ctx, backoff)
-		if ctx.Err() != nil || !r.leads() || r.stands() != "" || errors.Is(err, errRecovered) {
+		if !pause.For(ctx, backoff) || !r.leads() || r.stands() != "" || errors.Is(err, errRecovered) {
 			return nil, false
 		}
 	}
@@ -301,7 +302,7 @@ func (r *Relay) inherit(ctx context.Context) bool {
 		if ctx.Err() == nil {
 			r.Log.Warn("the notes of the outbox can't be read; trying again", "error", err)
 		}
-		r.pause(ctx, renewEvery)
+		pause.For(ctx, renewEvery)
 		return false
 	}
 	skew := time.Since(now)
@@ -364,26 +365,4 @@ func (r *Relay) endedNotes(t *turn, drained bool) {
 		t.ended = append(t.ended, n.id)
 	}
 	r.left = left
-}
-
-// await waits for rows.
-func (r *Relay) await(ctx context.Context, poll time.Duration) {
-	timer := time.NewTimer(poll)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-r.wake:
-	case <-timer.C:
-	}
-}
-
-func (r *Relay) pause(ctx context.Context, d time.Duration) { sleep(ctx, d) }
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

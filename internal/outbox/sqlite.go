@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"github.com/punctual-dev/punctual/internal/pause"
 )
 
 var sqliteDialect = dialect{
@@ -87,9 +89,9 @@ func lockSQLite(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 		if try < lockHasty {
-			sleep(ctx, lockEvery)
+			pause.For(ctx, lockEvery)
 		} else {
-			sleep(ctx, lockSlowly)
+			pause.For(ctx, lockSlowly)
 		}
 	}
 }
