@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/punctual-dev/punctual/internal/crontab"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -33,8 +34,7 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 		return nil, fmt.Errorf("the file is no workflow: %w", err)
 	}
 	var triggers struct {
-		Schedule         []struct{ Cron, Timezone string }
-		WorkflowDispatch *json.RawMessage `json:"workflow_dispatch"`
+		Schedule []struct{ Cron, Timezone string }
 	}
 	if json.Unmarshal(workflow.On, &triggers) != nil || len(triggers.Schedule) == 0 {
 		return nil, nil // it has other triggers only
@@ -43,7 +43,8 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 	if path.Ext(file) == "" || repository == "" {
 		return nil, errors.New("--workflow must name the repository and the file, as in OWNER/NAME/nightly.yml")
 	}
-	dispatched := rawjson.Get(rawjson.Get(documents[0], "on"), "workflow_dispatch") != nil
+	trigger := rawjson.Get(rawjson.Get(documents[0], "on"), "workflow_dispatch")
+	required := requiredInputs(trigger)
 	at := &lines{text: text}
 	var entries []crontab.Entry
 	for i, s := range triggers.Schedule {
@@ -51,8 +52,11 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 		expr, err := fiveFields(s.Cron)
 		switch {
 		case err != nil:
-		case !dispatched:
+		case trigger == nil:
 			err = errors.New("belongs to a workflow without the trigger workflow_dispatch, by which a request starts it; add it")
+		case len(required) > 0:
+			err = fmt.Errorf("belongs to a workflow with required inputs, without which GitHub refuses to start it; give %s a default",
+				strings.Join(required, ", "))
 		default:
 			err = unionOfDays(expr)
 		}
@@ -66,6 +70,25 @@ func GitHub(text []byte, o Options) ([]crontab.Entry, error) {
 		entries = append(entries, entry)
 	}
 	return entries, nil
+}
+
+// requiredInputs returns the names of the inputs of a trigger workflow_dispatch that a
+// request must have, in their order.
+func requiredInputs(trigger rawjson.Value) (names []string) {
+	inputs := rawjson.Get(trigger, "inputs")
+	if inputs.Kind() != '{' {
+		return nil
+	}
+	for _, input := range rawjson.Members(inputs) {
+		var is struct {
+			Required bool
+			Default  json.RawMessage
+		}
+		if json.Unmarshal(input.Value, &is) == nil && is.Required && is.Default == nil {
+			names = append(names, input.Name)
+		}
+	}
+	return names
 }
 
 // dispatch returns a schedule that starts a workflow at a ref by the URL of its dispatches.

@@ -59,6 +59,12 @@ func check(t *testing.T, name, text string, o Options, want ...string) {
 func TestVercel(t *testing.T) {
 	check(t, "vercel", "{\"crons\": [\n{\"path\": \"/api/a\", \"schedule\": \"0 5 * * *\"},\n{\"path\": \"/api/b\", \"schedule\": \"0 5\"}]}", Options{BaseURL: "https://app.example.com/"},
 		"|| 0 5 * * * UTC GET https://app.example.com/api/a", `||| ! has the time "0 5"`)
+	for _, base := range []string{"app.example.com", "https://app.example.com/?a=b", "https://app.example.com#a", "https://a b",
+		"https:///x"} {
+		if _, err := Vercel([]byte(`{"crons": [{"path": "/a", "schedule": "0 5 * * *"}]}`), Options{BaseURL: base}); err == nil {
+			t.Errorf("paths were appended to %s", base)
+		}
+	}
 	twice, err := Vercel([]byte(`{"crons": [{"path": "/a", "schedule": "0 5 * * *"}, {"path": "/a", "schedule": "0 17 * * *"}]}`),
 		Options{BaseURL: "https://app.example.com"})
 	if err != nil || len(twice) != 2 || rawjson.Text(rawjson.Get(twice[0].Schedule, "key")) != "vercel:/a" ||
@@ -107,6 +113,11 @@ func TestGitHub(t *testing.T) {
 		"|||| 30 5 * * 1,3 UTC POST https://api.github.com/repos/acme/app/actions/workflows/nightly.yml/dispatches")
 	check(t, "github", "on:\n  schedule:\n    - cron: '30 5 * * 1,3'\n", o,
 		"||| ! belongs to a workflow without the trigger workflow_dispatch")
+	inputs := "on:\n  schedule: [{cron: '30 5 * * 1'}]\n  workflow_dispatch:\n    inputs:\n      a: {required: true, default: x}\n" +
+		"      b: {required: false}\n      c:\n"
+	check(t, "github", inputs, o, "|| 30 5 * * 1 UTC POST https://api.github.com/")
+	check(t, "github", inputs+"      d: {required: true}\n      e: {required: true}\n", o,
+		"|| ! belongs to a workflow with required inputs, without which GitHub refuses to start it; give d, e a default")
 	check(t, "github", "on: push\n", o)
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-dev/punctual/internal/schedule"
 )
 
 // QStashLists are the paths at which the QStash API lists what is imported, in the order
@@ -211,6 +213,26 @@ func (s *qstashScheduleRecord) refusal() error {
 		if slices.ContainsFunc(values, redacted) {
 			return fmt.Errorf("has the redacted header %s, which that API does not show", name)
 		}
+	}
+	return s.checkCron()
+}
+
+// checkCron returns why a cron expression is refused; nil if it is not. The calls of a
+// paused schedule that has one would be stopped between, and leave something behind.
+func (s *qstashScheduleRecord) checkCron() error {
+	expr, zone := s.Cron, "UTC"
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		if rest, ok := strings.CutPrefix(expr, prefix); ok {
+			zone, expr, _ = strings.Cut(rest, " ")
+			break
+		}
+	}
+	location, err := schedule.LoadZone(zone)
+	if err != nil {
+		return fmt.Errorf("has the time zone %q, which %w", zone, err)
+	}
+	if _, err := schedule.ParseCron(expr, location); err != nil {
+		return fmt.Errorf("has the time %q, which %w", expr, err)
 	}
 	return nil
 }

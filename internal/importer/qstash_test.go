@@ -49,7 +49,10 @@ func TestQStash(t *testing.T) {
 			{"scheduleId":"hidden","cron":"0 4 * * *","destination":"https://e","header":{"Authorization":["REDACTED:a1"]}},
 			{"scheduleId":"secret","cron":"0 4 * * *","destination":"https://e","body":"[redacted]"},
 			{"scheduleId":"step","cron":"0 4 * * *","destination":"https://e","header":{"Upstash-Workflow-RunId":["wfr_1"]}},
-			{"scheduleId":"garbled","cron":"0 4 * * *","destination":"https://e","bodyBase64":"?"}]`,
+			{"scheduleId":"garbled","cron":"0 4 * * *","destination":"https://e","bodyBase64":"?"},
+			{"scheduleId":"time","cron":"61 4 * * *","destination":"https://e","isPaused":true},
+			{"scheduleId":"never","cron":"TZ=UTC 0 0 30 2 *","destination":"https://e","isPaused":true},
+			{"scheduleId":"zone","cron":"CRON_TZ=Mars/X 0 4 * * *","destination":"https://e","isPaused":true}]`,
 			[]string{
 				"schedule s: POST /v2/schedules/https://e/?a=bhello Upstash-Cron=0 0 29 2 * Upstash-Retries=0 " +
 					"Upstash-Flow-Control-Value=rate=5, period=60 Upstash-Label=l,m Upstash-Forward-X-A=1|2 Content-Type=text/plain " +
@@ -60,6 +63,9 @@ func TestQStash(t *testing.T) {
 				"schedule llm: ! sends to the provider api/llm", "schedule hidden: ! has the redacted header Authorization",
 				"schedule secret: ! has a redacted body",
 				"schedule step: ! belongs to a workflow", "schedule garbled: ! illegal base64",
+				`schedule time: ! has the time "61 4 * * *", which has "61" as its minute`,
+				`schedule never: ! has the time "0 0 30 2 *", which never fires`,
+				`schedule zone: ! has the time zone "Mars/X", which must be`,
 			},
 		},
 	} {

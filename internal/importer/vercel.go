@@ -2,6 +2,7 @@ package importer
 
 import (
 	"errors"
+	neturl "net/url"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,9 @@ func Vercel(text []byte, o Options) ([]crontab.Entry, error) {
 	}
 	if o.BaseURL == "" {
 		return nil, errors.New("--base-url must say where the project is served, as in https://app.example.com")
+	}
+	if base, err := neturl.Parse(o.BaseURL); err != nil || base.Host == "" || strings.ContainsAny(o.BaseURL, "?#") {
+		return nil, errors.New("--base-url must be a URL without query and fragment, because paths are appended to it, as in https://app.example.com")
 	}
 	at, seen := &lines{text: text}, map[string]int{}
 	var entries []crontab.Entry
