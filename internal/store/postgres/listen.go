@@ -146,31 +146,27 @@ func (s *Store) wakeCancels() {
 func (s *Store) readCancels(ctx context.Context) {
 	var passed []store.Cancelled
 	for {
-		pause := store.HeartbeatInterval
 		s.mu.Lock()
-		if !s.hearing {
-			pause = pollPause
-		}
+		hearing := s.hearing
 		s.mu.Unlock()
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-s.mailbox:
-		case <-timer.C:
-			if pause != pollPause && len(passed) == 0 && s.free(store.Routine(ctx), dutyCancels) {
-				continue
-			}
+		rest := s.cancelsEvery
+		if !hearing {
+			rest = pollPause
 		}
-		timer.Stop()
+		noticed := pause.Woken(ctx, rest, s.mailbox)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case !noticed && hearing && len(passed) == 0 && s.free(store.Routine(ctx), dutyCancels):
+			continue
+		}
 		// The watcher detects failures, and the next round follows soon.
 		if cancelled, err := s.takeCancels(ctx, passed); err == nil {
 			if passed = cancelled; len(passed) > 0 {
 				s.publish(store.Notice{Cancelled: passed})
 			}
 		}
-		if pause == pollPause {
+		if !hearing {
 			s.publish(store.Notice{EarliestElsewhere: s.Now().Add(-pollBack)})
 		}
 	}

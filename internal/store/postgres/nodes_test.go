@@ -59,10 +59,22 @@ func (e *ears) hear(n store.Notice) {
 
 func nodes(t *testing.T, url string, n int) *cluster {
 	t.Helper()
+	return nodesWith(t, url, n, postgres.Options{})
+}
+
+// hearers returns nodes that read no cancels of which they get no notice, while notices
+// arrive.
+func hearers(t *testing.T, url string) *cluster {
+	t.Helper()
+	return nodesWith(t, url, 2, postgres.Options{CancelsEvery: 24 * time.Hour})
+}
+
+func nodesWith(t *testing.T, url string, n int, options postgres.Options) *cluster {
+	t.Helper()
 	c := &cluster{T: t, url: url, watch: pace.Start()}
 	t.Cleanup(c.watch.Stop)
 	for range n {
-		s := open(t, url)
+		s := openWith(t, url, options)
 		t.Cleanup(func() { _ = s.Close() })
 		e := &ears{news: make(chan struct{}, 1)}
 		s.Subscribe(e.hear)
@@ -327,7 +339,7 @@ func TestQueueClaim_ExpiredNodeClaimsNothing(t *testing.T) {
 }
 
 func TestJobChange_CancelReachesTheClaimingNode(t *testing.T) {
-	c := nodes(t, migrated(t), 2)
+	c := hearers(t, migrated(t))
 	c.hearing()
 	for range 5 {
 		j := c.insert(c.stores[0], c.stores[0].Now())
@@ -336,7 +348,7 @@ func TestJobChange_CancelReachesTheClaimingNode(t *testing.T) {
 		}
 		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 		c.ok(err)
-		c.soon(time.Second, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
+		c.within(0, "the cancel to arrive", func() bool { return c.heard[0].cancel() == j.Number })
 	}
 }
 
@@ -420,7 +432,7 @@ func (c *cluster) hearing() {
 }
 
 func TestSubscribe_NotifiesOtherNodesOfItemsDueSoon(t *testing.T) {
-	c := nodes(t, migrated(t), 2)
+	c := hearers(t, migrated(t))
 	c.hearing()
 	var own, notices int
 	for range 2 { // a poll that began before the nodes heard each other may add a notice, once
@@ -428,7 +440,7 @@ func TestSubscribe_NotifiesOtherNodesOfItemsDueSoon(t *testing.T) {
 		c.insert(c.stores[0], c.stores[0].Now().Add(time.Hour))
 		own = c.heard[0].count()
 		c.insert(c.stores[0], c.stores[0].Now())
-		c.soon(time.Second, "the other node to hear", func() bool { return c.heard[1].count() > before })
+		c.within(0, "the other node to hear", func() bool { return c.heard[1].count() > before })
 		if notices = c.heard[1].count() - before; notices == 1 {
 			break
 		}

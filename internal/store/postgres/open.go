@@ -30,6 +30,8 @@ type Store struct {
 	writeWithin time.Duration
 	// answerWithin is the timeout of a probe of a server that is up.
 	answerWithin time.Duration
+	// cancelsEvery is how often cancels are read while notices of them arrive.
+	cancelsEvery time.Duration
 	// after is time.After for the probes.
 	after func(time.Duration) <-chan time.Time
 	// replicated says that commits wait for a standby.
@@ -68,6 +70,9 @@ type Options struct {
 	// AnswerWithin is how long a server may take to answer a probe before another one, of
 	// half that time, decides that it is down; 0 is 1 s. Tests on a slow machine set it.
 	AnswerWithin time.Duration
+	// CancelsEvery is how often cancels for this process's nodes are read while notices of
+	// them arrive, in case one was lost; 0 is 2 s. The tests of the notices set it.
+	CancelsEvery time.Duration
 	// after is time.After for the probes; nil is that.
 	after func(time.Duration) <-chan time.Time
 }
@@ -103,7 +108,8 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 		owners:       owners{ids: map[int64]uuid.UUID{}},
 		writeWithin:  cmp.Or(options.WriteWithin, writeWithin),
 		answerWithin: cmp.Or(options.AnswerWithin, answerWithin), after: time.After,
-		leases: map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
+		cancelsEvery: cmp.Or(options.CancelsEvery, store.HeartbeatInterval),
+		leases:       map[int64]time.Duration{}, mailbox: make(chan struct{}, 1),
 		expired: make(chan struct{}, 1), joined: make(chan struct{}, 1), background: background, stop: stop,
 	}
 	if options.after != nil {

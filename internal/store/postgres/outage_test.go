@@ -181,7 +181,7 @@ func TestOutage_ReplacedPrimaryIsLeft(t *testing.T) {
 
 func TestPooler_InTransactionMode(t *testing.T) {
 	url := migrated(t)
-	c := nodes(t, pgtest.StartBouncer(t, url).Through(url), 2)
+	c := hearers(t, pgtest.StartBouncer(t, url).Through(url))
 	for i, s := range c.stores {
 		if beat, err := s.NodeHeartbeat(t.Context(), c.nodes[i]); err != nil || !beat.NotificationsDown {
 			t.Errorf("node %d got %+v (%v), want notifications down", i, beat, err)
@@ -194,14 +194,14 @@ func TestPooler_InTransactionMode(t *testing.T) {
 		}
 		_, err := c.stores[1].JobChange(t.Context(), c.owner, job.Ref{Number: j.Number}, cancel)
 		c.ok(err)
-		c.soon(500*time.Millisecond, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number })
+		c.within(0, "the cancel to be found", func() bool { return c.heard[0].cancel() == j.Number })
 		held, err := c.stores[0].QueueHeld(t.Context(), c.nodes[0], []store.Claim{claimOf(j, 1)})
 		if err != nil || held[0] != store.NotHeld {
 			t.Errorf("an ended item is held: %v (%v)", held, err)
 		}
 	}
 	before := c.heard[0].count()
-	c.soon(time.Second, "the queue to be scanned again", func() bool { return c.heard[0].count() > before+2 })
+	c.within(0, "the queue to be scanned again", func() bool { return c.heard[0].count() > before+2 })
 }
 
 func TestOpen_ExplainsUnreachableDatabases(t *testing.T) {

@@ -30,7 +30,14 @@ func migrated(t testing.TB) string {
 
 func open(t testing.TB, url string) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), url, postgres.Options{WriteWithin: pace.Guard(0), AnswerWithin: pace.Limit(time.Second)})
+	return openWith(t, url, postgres.Options{})
+}
+
+// openWith opens a store for a slow machine.
+func openWith(t testing.TB, url string, options postgres.Options) *postgres.Store {
+	t.Helper()
+	options.WriteWithin, options.AnswerWithin = pace.Guard(0), pace.Limit(time.Second)
+	s, err := postgres.Open(t.Context(), url, options)
 	if err != nil {
 		t.Fatal(err)
 	}
