@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -122,12 +123,9 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 		return nil, err
 	}
 	s.notifier = newNotifier(s)
-	// Use the best of several round trips to estimate the time.
-	for range 5 {
-		if _, err := s.ask(ctx, connectTimeout); err != nil {
-			s.closePools()
-			return nil, s.wrap(ctx, fmt.Errorf("reading the time of the database: %w", err))
-		}
+	if err := s.readTime(ctx, options.Waiting); err != nil {
+		s.closePools()
+		return nil, s.wrap(ctx, fmt.Errorf("reading the time of the database: %w", err))
 	}
 	if err := s.readPacks(ctx); err != nil {
 		s.closePools()
@@ -136,6 +134,26 @@ func openWith(ctx context.Context, config *pgxpool.Config, databaseURL string, o
 	s.done.Go(func() { s.watch(background) })
 	s.done.Go(func() { s.notifier.run(background) })
 	return s, nil
+}
+
+// readTime estimates the time by the best of several round trips. It retries while the
+// server is too busy to respond, and tells waiting, unless it is nil, of the first failure.
+func (s *Store) readTime(ctx context.Context, waiting func(error)) error {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	for answers := 0; answers < 5; {
+		_, err := s.ask(ctx, connectTimeout)
+		switch {
+		case err == nil:
+			answers++
+		case !errors.Is(err, errUnanswered) || ctx.Err() != nil:
+			return err
+		case waiting != nil:
+			waiting(err)
+			waiting = nil
+		}
+	}
+	return nil
 }
 
 // closePools closes all connections. It cancels calls under way first, because

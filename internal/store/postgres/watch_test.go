@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,15 +91,16 @@ func (g *gate) open() {
 	g.next = make(chan time.Time)
 }
 
-// TestWatch_ServerThatOnlyProbesWaitForIsUp has probes that the server does not answer in
-// time while it answers other calls, as one does that has no processor for some.
-func TestWatch_ServerThatOnlyProbesWaitForIsUp(t *testing.T) {
+// slowly starts a server whose probes wait while slow.switch is on, and returns it with a
+// connection to it.
+func slowly(t *testing.T) (*pgtest.Server, *pgx.Conn) {
+	t.Helper()
 	server := pgtest.Start(t)
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	_, err = conn.Exec(t.Context(), `CREATE SCHEMA slow;
 		CREATE SEQUENCE slow.asked MINVALUE 0;
 		SELECT nextval('slow.asked');
@@ -114,6 +116,44 @@ func TestWatch_ServerThatOnlyProbesWaitForIsUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return server, conn
+}
+
+// A server that is too busy to answer for some seconds doesn't end the service that starts.
+func TestOpen_WaitsForABusyServer(t *testing.T) {
+	server, conn := slowly(t)
+	turn := func(on bool) {
+		if _, err := conn.Exec(t.Context(), `UPDATE slow.switch SET is_on = $1`, on); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turn(true)
+	var busy atomic.Bool
+	busy.Store(true)
+	over := make(chan time.Time)
+	close(over)
+	told := 0
+	s, err := Open(t.Context(), server.URL("postgres"), Options{
+		Waiting: func(error) { told++; turn(false); busy.Store(false) },
+		after: func(time.Duration) <-chan time.Time {
+			if busy.Load() {
+				return over
+			}
+			return nil
+		},
+	})
+	if err != nil || told != 1 {
+		t.Fatalf("opening: %v, told of waiting %d times, want once", err, told)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWatch_ServerThatOnlyProbesWaitForIsUp has probes that the server does not answer in
+// time while it answers other calls, as one does that has no processor for some.
+func TestWatch_ServerThatOnlyProbesWaitForIsUp(t *testing.T) {
+	server, conn := slowly(t)
 	g := &gate{next: make(chan time.Time)}
 	s, err := Open(t.Context(), server.URL("postgres"), Options{WriteWithin: pace.Guard(0), AnswerWithin: patienceStep, after: g.after})
 	if err != nil {

@@ -1,9 +1,14 @@
 package storetest
 
 import (
+	"errors"
+	"time"
+
 	"github.com/google/uuid"
 
+	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
+	"github.com/punctual-dev/punctual/test/pace"
 )
 
 var listTests = group{
@@ -19,25 +24,36 @@ var listTests = group{
 	"ScheduleFilterIsTheOwners": listsScheduleFilterIsTheOwners,
 }
 
+// read returns what a call reads. A slow machine repeats reads that exceed the time limit
+// of the store.
+func read[T any](w *world, what string, call func() (T, error)) T {
+	w.Helper()
+	for began := time.Now(); ; {
+		found, err := call()
+		var slow *fault.Error
+		if errors.As(err, &slow) && slow.Reason == fault.SlowRead(nil).Reason && time.Since(began) < pace.Guard(0) {
+			continue
+		}
+		w.ok(what, err)
+		return found
+	}
+}
+
 func (w *world) listJobs(owner job.Owner, q job.Query) []*job.Job {
 	w.Helper()
-	jobs, err := w.s.JobList(w.ctx, owner, q)
-	w.ok("JobList", err)
-	return jobs
+	return read(w, "JobList", func() ([]*job.Job, error) { return w.s.JobList(w.ctx, owner, q) })
 }
 
 func (w *world) listSchedules(owner job.Owner, q job.ListQuery) []*job.Schedule {
 	w.Helper()
-	list, err := w.s.ScheduleList(w.ctx, owner, job.ScheduleQuery{ListQuery: q})
-	w.ok("ScheduleList", err)
-	return list
+	return read(w, "ScheduleList", func() ([]*job.Schedule, error) {
+		return w.s.ScheduleList(w.ctx, owner, job.ScheduleQuery{ListQuery: q})
+	})
 }
 
 func (w *world) listLogs(owner job.Owner, q job.LogQuery) []*job.Log {
 	w.Helper()
-	list, err := w.s.LogList(w.ctx, owner, q)
-	w.ok("LogList", err)
-	return list
+	return read(w, "LogList", func() ([]*job.Log, error) { return w.s.LogList(w.ctx, owner, q) })
 }
 
 var top = job.ListQuery{Limit: 100}
