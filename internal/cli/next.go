@@ -39,7 +39,7 @@ func (c *nextCommand) Run(env *environment) error {
 	}
 	from := time.Now()
 	if c.From != "" {
-		if from, err = schedule.ParseInstant(c.From); err != nil {
+		if from, _, err = schedule.ParseInstantIn(c.From, zone); err != nil {
 			return failed(statusUsage, "--from %w", err)
 		}
 	}

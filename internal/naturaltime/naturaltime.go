@@ -41,7 +41,7 @@ func Parse(text string, now time.Time, zone *time.Location) (Timing, error) {
 	if timing, ok, err := cron(words, zone); ok || err != nil {
 		return timing, err
 	}
-	if at, err := schedule.ParseInstant(strings.Join(given, " ")); err == nil && hasClock(given) {
+	if at, ok := instant(words, zone, len(words) < len(given)); ok {
 		return Timing{At: at}, nil
 	}
 	p := &parser{words: split(words), now: now.In(zone), zone: zone}
@@ -55,8 +55,18 @@ func Parse(text string, now time.Time, zone *time.Location) (Timing, error) {
 	return timing, nil
 }
 
-// hasClock reports whether a text has a time of day. A date alone is read in the zone.
-func hasClock(words []string) bool { return strings.Contains(strings.Join(words, " "), ":") }
+// instant reads a date with a time of day as the API does, except that one without an
+// offset is in zone, as all other times of this package are. One with an offset does not
+// go with a zone that is named.
+func instant(words []string, zone *time.Location, named bool) (at time.Time, ok bool) {
+	text := strings.Join(words, " ")
+	at, zoned, err := schedule.ParseInstantIn(text, zone)
+	if !zoned {
+		at = at.In(zone)
+	}
+	// A date alone says no time of day.
+	return at, err == nil && strings.Contains(text, ":") && !(zoned && named)
+}
 
 // cutZone removes the name of a zone from the end, with an "in" before it.
 func cutZone(words []string, zone *time.Location) ([]string, *time.Location) {

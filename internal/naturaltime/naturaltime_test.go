@@ -109,8 +109,9 @@ func TestParseRefusesAndAsks(t *testing.T) {
 		"every day at 9:00 and 17:30": "different minutes", "every day at 9:00:30": "seconds",
 		"every monday on the 1st at 9": "only one kind",
 		"tomorrow at 9 or so":          `"or"`, "every 5 minutes on weekdays": `"on"`, "0 9 * * 8": "cron", "every": "at what time",
-		"at 9 at 10":                 "two times",
-		"tomorrow at 9 Mars/Olympus": `"mars/olympus"`, strings.Repeat("x", 301): "longer", "half hour": "half an hour",
+		"at 9 at 10":                      "two times",
+		"2026-07-01T09:00Z Europe/Berlin": "time of day",
+		"tomorrow at 9 Mars/Olympus":      `"mars/olympus"`, strings.Repeat("x", 301): "longer", "half hour": "half an hour",
 	} {
 		if got, err := Parse(text, now, time.UTC); err == nil {
 			t.Errorf("%q is taken as %q", text, show(got))
@@ -129,6 +130,10 @@ func TestTimesAreReadInTheZoneGiven(t *testing.T) {
 		"at 11:00": "at 2026-03-05T11:00:00+01:00", "every weekday at 9": "cron 0 9 * * 1-5 Europe/Berlin",
 		"every weekday at 9 UTC": "cron 0 9 * * 1-5",
 		"every hour":             "every 1 hour", "2026-07-01 at 9:00": "at 2026-07-01T09:00:00+02:00",
+		"2026-07-01 09:00": "at 2026-07-01T09:00:00+02:00", "2026-07-01T09:00:30": "at 2026-07-01T09:00:30+02:00",
+		"2026-07-01T09:00:00.25": "at 2026-07-01T09:00:00+02:00", "2026-07-01 09:00 UTC": "at 2026-07-01T09:00:00Z",
+		"2026-07-01T09:00 America/New_York": "at 2026-07-01T09:00:00-04:00", "2026-07-01T09:00Z": "at 2026-07-01T09:00:00Z",
+		"2026-07-01T09:00:00-05": "at 2026-07-01T14:00:00Z", "2020-01-01T09:00": "at 2020-01-01T09:00:00+01:00",
 	} {
 		got, err := Parse(text, now, berlin)
 		if err != nil || show(got) != want {

@@ -22,8 +22,15 @@ const maxInstant = 100
 // cut. Other shapes of ISO 8601, second 60 and hour 24 are errors; their text
 // completes "scheduled_at …".
 func ParseInstant(s string) (time.Time, error) {
+	at, _, err := ParseInstantIn(s, time.UTC)
+	return at, err
+}
+
+// ParseInstantIn is [ParseInstant], except that a time without an offset is one of zone.
+// zoned reports whether it has one.
+func ParseInstantIn(s string, zone *time.Location) (at time.Time, zoned bool, err error) {
 	if len(s) > maxInstant {
-		return time.Time{}, errInstantShape
+		return at, false, errInstantShape
 	}
 	p := &instantParser{rest: s}
 	year, month, day := p.date()
@@ -31,16 +38,21 @@ func ParseInstant(s string) (time.Time, error) {
 	if p.rest != "" {
 		p.oneOf("Tt ")
 		hour, minute, second, nanosecond = p.clock()
+		zoned = p.rest != ""
 		offset = p.offset()
 	}
 	if p.rest != "" {
 		p.fail(errInstantShape)
 	}
 	if p.err != nil {
-		return time.Time{}, p.err
+		return at, false, p.err
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, nanosecond, time.UTC)
-	return inRange(t.Add(-time.Duration(offset) * time.Second))
+	if zoned {
+		zone = time.UTC
+	}
+	at = time.Date(year, time.Month(month), day, hour, minute, second, nanosecond, zone)
+	at, err = inRange(at.Add(-time.Duration(offset) * time.Second))
+	return at, zoned, err
 }
 
 // ParseUnix reads a JSON number literal as unix time: seconds, or milliseconds
