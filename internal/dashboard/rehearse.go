@@ -44,7 +44,7 @@ func (s *Server) showRehearsal(c *call) error {
 		return c.render(http.StatusUnprocessableEntity, view.RehearsePage(page))
 	}
 	q := &service.Rehearsal{From: schedule.Later(now, month), To: month.AddDate(0, 1, 0)}
-	if page.Problem = readOutage(q, page.Down, page.For); page.Problem == "" && !q.To.After(q.From) {
+	if page.Problem = readOutage(q, page.Down, page.For, zone); page.Problem == "" && !q.To.After(q.From) {
 		page.Problem = "The month is over. Give this month or a later one."
 	}
 	if page.Problem == "" && q.To.After(now.AddDate(10, 0, 0)) {
@@ -64,12 +64,13 @@ func (s *Server) showRehearsal(c *call) error {
 	return c.render(http.StatusOK, view.RehearsePage(page))
 }
 
-// readOutage reads the inputs for an outage and returns what is wrong with them.
-func readOutage(q *service.Rehearsal, down, long string) string {
+// readOutage reads the inputs for an outage, a time in zone unless it names an offset, and
+// returns what is wrong with them.
+func readOutage(q *service.Rehearsal, down, long string, zone *time.Location) string {
 	if down == "" {
 		return ""
 	}
-	at, err := schedule.ParseInstant(down)
+	at, _, err := schedule.ParseInstantIn(down, zone)
 	if err != nil {
 		return "Service down from " + err.Error() + "."
 	}

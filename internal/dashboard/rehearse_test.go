@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 // TestRehearsal_ListsSomeSchedules has more schedules than the page lists, which names
@@ -23,5 +26,20 @@ func TestRehearsal_ListsSomeSchedules(t *testing.T) {
 	}
 	if len(page.body) > 100<<10 {
 		t.Errorf("the page has %d bytes", len(page.body))
+	}
+}
+
+func TestReadOutage_IsInTheZoneOfThePage(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	for down, want := range map[string]string{
+		"2027-03-02T00:30":       "2027-03-01T23:30:00Z",
+		"2027-03-02 00:30:00":    "2027-03-01T23:30:00Z",
+		"2027-03-02T00:30:00Z":   "2027-03-02T00:30:00Z",
+		"2027-03-02T00:30+02:00": "2027-03-01T22:30:00Z",
+	} {
+		var q service.Rehearsal
+		if problem := readOutage(&q, down, "", zone); problem != "" || q.Outages[0].At.UTC().Format(time.RFC3339) != want {
+			t.Errorf("%s: got %+v, want %s; %s", down, q.Outages, want, problem)
+		}
 	}
 }
