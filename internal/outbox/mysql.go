@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,6 +28,8 @@ var mysqlDialect = dialect{
 }
 
 const (
+	// share is how many bytes each row of a batch may have.
+	share = maxBytes / maxRows
 	// maxSpans is how many spans of numbers are read each time. Rows of transactions that
 	// are under way or were rolled back are in them.
 	maxSpans = 64
@@ -93,7 +96,7 @@ func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, erro
 	case start.Before(s.spared):
 		read = read[len(read)-1:]
 	}
-	rows, _, err := s.selectRows(ctx, tx, t.want, maxBytes, "seq", between(read))
+	rows, err := readMySQL(ctx, tx, t.want, between(read))
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +109,72 @@ func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, erro
 	}
 	s.unseen, s.stays = without(s.unseen, rows)
 	return rows, nil
+}
+
+// readMySQL reads up to limit rows that match a condition, in order, as far as they fit into
+// a batch, and at least one. Jobs that are larger than their share are read once they are
+// known to fit. To leave out what does not fit in one query cost MariaDB half of its CPU: it
+// copied all jobs to a temporary table.
+func readMySQL(ctx context.Context, tx *sql.Tx, limit int, where string) (rows []row, err error) {
+	found, err := tx.QueryContext(ctx, `SELECT seq, id, CASE WHEN length(job) <= `+strconv.Itoa(share)+` THEN job END,
+		timestampdiff(microsecond, '1970-01-01', created_at), length(job) FROM punctual_outbox WHERE `+where+
+		` ORDER BY seq LIMIT `+strconv.Itoa(limit))
+	if err != nil {
+		return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	defer func() { _ = found.Close() }()
+	var large []row
+	size := 0
+	for found.Next() {
+		var r row
+		var created int64
+		var bytes int
+		if err := found.Scan(&r.seq, &r.id, &r.job, &created, &bytes); err != nil {
+			return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+		}
+		if size += bytes; len(rows) > 0 && size > maxBytes {
+			break
+		}
+		r.createdAt = time.UnixMicro(created)
+		if rows = append(rows, r); r.job == nil {
+			large = append(large, r)
+		}
+	}
+	if err := errors.Join(found.Err(), found.Close()); err != nil {
+		return nil, fmt.Errorf("reading rows of the outbox: %w", err)
+	}
+	if len(large) == 0 {
+		return rows, nil
+	}
+	return readLarge(ctx, tx, rows, large)
+}
+
+// readLarge reads the jobs of the large ones of the rows. Those that were deleted meanwhile
+// are left out.
+func readLarge(ctx context.Context, tx *sql.Tx, rows, large []row) ([]row, error) {
+	found, err := tx.QueryContext(ctx, `SELECT seq, job FROM punctual_outbox WHERE seq IN (`+numbers(large)+`)`)
+	if err != nil {
+		return nil, fmt.Errorf("reading large rows of the outbox: %w", err)
+	}
+	defer func() { _ = found.Close() }()
+	jobs := make(map[int64][]byte, len(large))
+	for found.Next() {
+		var seq int64
+		var job []byte
+		if err := found.Scan(&seq, &job); err != nil {
+			return nil, fmt.Errorf("reading large rows of the outbox: %w", err)
+		}
+		jobs[seq] = job
+	}
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("reading large rows of the outbox: %w", err)
+	}
+	for i := range rows {
+		if rows[i].job == nil {
+			rows[i].job = jobs[rows[i].seq]
+		}
+	}
+	return slices.DeleteFunc(rows, func(r row) bool { return r.job == nil }), nil
 }
 
 // span is numbers of rows, the first and the last.

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,10 +31,19 @@ const maxPipeline = 64
 // version's statement is run.
 var (
 	// seq + 0: by the index of seq, all rows that were deleted would be visited.
-	lateRows = numbered(rowsQuery(postgresColumns, "?::int", maxBytes, "seq + 0",
-		`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`))
-	freshRows = numbered(rowsQuery(postgresColumns, "?::int", maxBytes, "seq", `seq > ?`))
+	lateRows = rowsQuery("seq + 0",
+		`seq + 0 <= ? AND (tx = ANY(?::text::xid8[]) OR tx >= ?::text::xid8 AND tx < pg_snapshot_xmax(pg_current_snapshot()))`)
+	freshRows = rowsQuery("seq", `seq > ?`)
 )
+
+// rowsQuery returns a query for up to so many rows that match a condition, in order, as far
+// as they fit into a batch, and at least one. by is the order, seq or what sorts like it.
+// found is how many match, up to that many. The number of rows is its last argument.
+func rowsQuery(by, where string) string {
+	return numbered(`SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
+		SELECT seq, ` + postgresColumns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY ` + by + ` LIMIT ?::int) r) t
+		WHERE total <= ` + strconv.Itoa(maxBytes) + ` OR total = size ORDER BY seq`)
+}
 
 // prepare prepares the queries on a connection, once.
 func (s *source) prepare(ctx context.Context, c *pgx.Conn) error {

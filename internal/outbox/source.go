@@ -376,39 +376,6 @@ func numbers(rows []row) string {
 	return string(b)
 }
 
-// selectRows returns up to limit rows that match a condition, in order, as far as they
-// fit into so many bytes, and at least one. by is the order, seq or what sorts like it.
-// more reports whether there may be others.
-func (s *source) selectRows(ctx context.Context, tx *sql.Tx, limit, bytes int, by, where string,
-	args ...any) (rows []row, more bool, err error) {
-	found, err := tx.QueryContext(ctx, s.bind(rowsQuery(s.columns, strconv.Itoa(limit), bytes, by, where)), args...)
-	if err != nil {
-		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
-	}
-	defer func() { _ = found.Close() }()
-	all := 0
-	for found.Next() {
-		var r row
-		var created int64
-		if err := found.Scan(&r.seq, &r.id, &r.job, &created, &all); err != nil {
-			return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
-		}
-		r.createdAt = time.UnixMicro(created)
-		rows = append(rows, r)
-	}
-	if err := found.Err(); err != nil {
-		return nil, false, fmt.Errorf("reading rows of the outbox: %w", err)
-	}
-	return rows, all == limit || all > len(rows), nil
-}
-
-// rowsQuery returns the query of selectRows.
-func rowsQuery(columns, limit string, bytes int, by, where string) string {
-	return `SELECT seq, id, job, created, found FROM (SELECT seq, id, job, created, size, sum(size) OVER (ORDER BY seq) AS total, count(*) OVER () AS found FROM (
-		SELECT seq, ` + columns + ` FROM punctual_outbox WHERE ` + where + ` ORDER BY ` + by + ` LIMIT ` + limit + `) r) t
-		WHERE total <= ` + strconv.Itoa(bytes) + ` OR total = size ORDER BY seq`
-}
-
 // counted is up to how many rows are counted.
 const counted = 100_000
 

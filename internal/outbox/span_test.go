@@ -99,3 +99,62 @@ func TestWithout(t *testing.T) {
 		}
 	}
 }
+
+// TestTake_FitsLargeRows among small ones, in their order and unchanged.
+func TestTake_FitsLargeRows(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		random := rand.New(rand.NewPCG(seed, 1))
+		s := newSource(t, url)
+		var want []string
+		for n := range 60 {
+			size := []int{0, 100, share, share + 1, 400_000, 1<<20 - 100}[random.IntN(6)]
+			want = append(want, fmt.Sprintf(`{"n":%d,"text":"%s"}`, n, strings.Repeat("ä", size/2)))
+		}
+		insert(t, db, want...)
+		var before []row
+		batches := 0
+		for got := 0; got < len(want); batches++ {
+			rows, err := s.turn(t.Context(), &turn{answered: before, note: fmt.Sprint(batches), want: 40})
+			if err != nil || len(rows) == 0 || sizeOf(rows) > maxBytes {
+				t.Fatalf("took %d rows of %d bytes after %d, %v", len(rows), sizeOf(rows), got, err)
+			}
+			for i := range rows {
+				if string(rows[i].job) != want[got] {
+					t.Fatalf("took %.60s…, want %.60s…", rows[i].job, want[got])
+				}
+				got++
+			}
+			before = rows
+		}
+	})
+}
+
+// TestTake_CopiesNoJobs to a temporary table, which cost MariaDB half of its CPU.
+func TestTake_CopiesNoJobs(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, url string, db *sql.DB) {
+		if !strings.HasPrefix(url, "mysql") {
+			t.Skip("MySQL writes temporary tables with texts to the disk")
+		}
+		insert(t, db, `{}`, `{"text":"`+strings.Repeat("x", 2*share)+`"}`)
+		s := newSource(t, url)
+		err := s.within(t.Context(), func(tx *sql.Tx) error {
+			rows, err := s.take(t.Context(), tx, s, &turn{want: maxRows})
+			if err != nil || len(rows) != 2 {
+				t.Errorf("took %d rows, %v", len(rows), err)
+			}
+			var name string
+			var tables int
+			if err := tx.QueryRow(`SHOW SESSION STATUS LIKE 'Created_tmp_disk_tables'`).Scan(&name, &tables); err != nil || tables != 0 {
+				t.Errorf("%d temporary tables, %v", tables, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
