@@ -122,7 +122,11 @@ func (w *writer) writeObject(n *yaml.Node) error {
 	out.WriteByte('{')
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
-		if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge" {
+		if key.ShortTag() == "!!merge" {
+			return fmt.Errorf("line %d: << can't merge a mapping into another; write its members out, or use an alias for a whole value",
+				key.Line)
+		}
+		if key.Kind != yaml.ScalarNode {
 			return fmt.Errorf("line %d: a key must be a plain string", key.Line)
 		}
 		if seen[key.Value] {

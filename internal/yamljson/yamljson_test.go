@@ -42,6 +42,13 @@ func TestConvert_RefusesWhatHasNoJSON(t *testing.T) {
 	}
 }
 
+func TestConvert_SaysThatMergeKeysAreNotRead(t *testing.T) {
+	_, err := yamljson.Convert([]byte("a: &x {b: 1}\nc:\n  <<: *x\n"))
+	if err == nil || !strings.Contains(err.Error(), "line 3: << can't merge") {
+		t.Error(err)
+	}
+}
+
 // bomb returns a small document that expands to more than maxExpanded.
 func bomb() string {
 	doc := "a0: &a0 xxxxxxxxxx\n"
