@@ -128,7 +128,7 @@ func (r *reader) options(header http.Header, prefix string) *Options {
 var readers = map[string]func(r *reader, o *Options, name, value string){
 	"Method":             (*reader).method,
 	"Delay":              func(r *reader, o *Options, name, value string) { o.Delay = r.duration(name, value) },
-	"Timeout":            func(r *reader, o *Options, name, value string) { o.Timeout = r.duration(name, value) },
+	"Timeout":            (*reader).timeout,
 	"Not-Before":         (*reader).notBefore,
 	"Retries":            (*reader).retries,
 	"Retry-Delay":        func(_ *reader, o *Options, _, value string) { o.RetryDelay = value },
@@ -257,6 +257,18 @@ func (r *reader) duration(name, value string) time.Duration {
 		r.refuse(name, "must be a duration in the units s, m, h and d, as in 1d10h30m")
 	}
 	return d
+}
+
+// timeout reads a duration, or a number of seconds: so context.call of the workflow SDK
+// writes a timeout that is a number.
+func (r *reader) timeout(o *Options, name, value string) {
+	if strings.Trim(value, "0123456789.") == "" {
+		if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds <= job.MaxAhead.Seconds() {
+			o.Timeout = time.Duration(seconds * float64(time.Second))
+			return
+		}
+	}
+	o.Timeout = r.duration(name, value)
 }
 
 func readDuration(value string) (d time.Duration, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
@@ -46,6 +47,21 @@ func FuzzReadOptions(f *testing.F) {
 			_, _ = job.Read(body, job.ReadOptions{})
 		}
 	})
+}
+
+func TestReadOptions_Timeout(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"30s": 30 * time.Second, "1m30s": 90 * time.Second, "30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "0": 0,
+		"": -1, ".": -1, "1.2.3": -1, "-1": -1, "1e3": -1, "0x10": -1, "NaN": -1, "99999999999": -1, "1.5s": -1, "5 s": -1,
+	} {
+		o, err := ReadOptions(http.Header{"Upstash-Timeout": {value}})
+		if err != nil {
+			o = &Options{Timeout: -1}
+		}
+		if o.Timeout != want {
+			t.Errorf("%q is %v, want %v", value, o.Timeout, want)
+		}
+	}
 }
 
 func TestTargetOf(t *testing.T) {

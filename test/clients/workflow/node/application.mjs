@@ -49,8 +49,8 @@ const workflows = {
     return [between - from, Date.now() - between];
   },
   call: async (context) => {
-    const good = await context.call('good', {url: `${third}/json`, method: 'PUT', body: {a: 'ä'}, headers: {'x-to': 'third'}});
-    const bad = await context.call('bad', {url: `${third}/bad`, retries: 1, retryDelay: '10'});
+    const good = await context.call('good', {url: `${third}/json`, method: 'PUT', body: {a: 'ä'}, headers: {'x-to': 'third'}, timeout: 20});
+    const bad = await context.call('bad', {url: `${third}/bad`, retries: 1, retryDelay: '10', timeout: '20s'});
     const gone = await context.call('gone', {url: closed});
     return {good, bad: {status: bad.status, body: bad.body}, gone: gone.status};
   },
