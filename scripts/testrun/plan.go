@@ -144,11 +144,11 @@ func stagesOf(plan string, args []string) ([]stage, error) {
 	return nil, fmt.Errorf("there is no plan %q; there are all, quick and race", plan)
 }
 
-// everything is what `make test` runs, in three rows beside each other: one of the crowds,
-// one package of the others that run without the race detector, which wait for other
-// processes and clocks more than they work, and two with it, which work. That keeps two
-// cores busy and no more. Then come the other part of the store suite, and what needs the
-// machine for itself.
+// everything is what `make test` runs, in three rows beside each other, or after each other
+// on one processor: one of the crowds, one package of the others that run without the race
+// detector, which wait for other processes and clocks more than they work, and two with it,
+// which work. That keeps two cores busy and no more. Then come the other part of the store
+// suite, and what needs the machine for itself.
 func everything(packages, args []string) []stage {
 	rest := without(ordered(packages), exclusive)
 	args = slices.Concat(testFlags, args)

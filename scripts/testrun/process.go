@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -82,15 +84,36 @@ func (g *goTests) carryOut(stages []stage, signals <-chan os.Signal) int {
 
 // both runs a stage and those beside it.
 func (g *goTests) both(s stage) bool {
-	results := make(chan bool, 1+len(s.beside))
-	for _, each := range append([]stage{s}, s.beside...) {
-		go func() { results <- g.one(each) }()
+	all := append([]stage{s}, s.beside...)
+	return beside(len(all), rows(runtime.GOMAXPROCS(0)), func(i int) bool { return g.one(all[i]) })
+}
+
+// rows returns how many stages run at once. Beside each other on one processor they would
+// make each other, and the servers that they start, later than these accept.
+func rows(processors int) int {
+	if processors == 1 {
+		return 1
 	}
-	ok := true
-	for range 1 + len(s.beside) {
-		ok = <-results && ok
+	return 3
+}
+
+// beside runs n things in their order, up to most at once, and reports whether all
+// succeeded.
+func beside(n, most int, run func(i int) bool) bool {
+	var failed atomic.Bool
+	var group sync.WaitGroup
+	turns := make(chan struct{}, most)
+	for i := range n {
+		turns <- struct{}{}
+		group.Go(func() {
+			if !run(i) {
+				failed.Store(true)
+			}
+			<-turns
+		})
 	}
-	return ok
+	group.Wait()
+	return !failed.Load()
 }
 
 // one runs go test.

@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/punctual-dev/punctual/test/pace"
@@ -89,6 +91,7 @@ func (g *goTests) all() []stage {
 const panicking = `import (
 	"os/exec"
 	"testing"
+	"testing/synctest"
 )
 
 func TestPanics(t *testing.T) {
@@ -160,6 +163,7 @@ func TestGoTests_GoTestThatFailsByItselfIsAFailure(t *testing.T) {
 const hanging = `import (
 	"os/exec"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -225,5 +229,34 @@ func (g *goTests) wantNoneAlive(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("processes of the tests are left: %+v", states)
 		}
+	}
+}
+
+func TestBeside_RunsAsManyAtOnceAsThereAreRows(t *testing.T) {
+	for _, processors := range []int{1, 2, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			var mu sync.Mutex
+			var order []int
+			running, most := 0, 0
+			ok := beside(4, rows(processors), func(i int) bool {
+				mu.Lock()
+				order = append(order, i)
+				running++
+				most = max(most, running)
+				mu.Unlock()
+				time.Sleep(time.Minute) // in the bubble
+				mu.Lock()
+				defer mu.Unlock()
+				running--
+				return i != 2
+			})
+			want := 3
+			if processors == 1 {
+				want = 1
+			}
+			if ok || most != want || len(order) != 4 || want == 1 && !slices.IsSorted(order) {
+				t.Errorf("%d processors: ok %t, at most %d at once, in the order %v; want false, %d, all four", processors, ok, most, order, want)
+			}
+		})
 	}
 }
