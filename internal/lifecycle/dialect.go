@@ -72,7 +72,11 @@ func appendReplied(b []byte, o *job.Outcome) []byte {
 		b = append(b, `{}`...)
 	}
 	b = base64.StdEncoding.AppendEncode(append(b, `,"body":"`...), body)
-	return append(b, '"')
+	b = append(b, '"')
+	if o.Response != nil && o.Response.Truncated {
+		b = append(b, `,"truncated":true`...)
+	}
+	return b
 }
 
 func appendGiven(b []byte, name, text string) []byte {
