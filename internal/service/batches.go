@@ -313,20 +313,21 @@ func (s *Service) CreateBatch(ctx context.Context, b *Batch) ([]BatchResult, err
 	return b.results, nil
 }
 
-// KeepOrder has no job stored after one that was refused for a reason that may pass: it
-// exceeds a limit of the account, or what it names was deleted since it was read. Those
-// after it are refused too. It has no effect on an atomic batch, nor on one with a job that
-// waits for the others.
+// KeepOrder has no job stored or changed after one that was refused for a reason that may
+// pass: it exceeds a limit of the account, or what it names was deleted since it was read.
+// Those after it are refused too. It has no effect on an atomic batch, nor on one with a
+// job that waits for the others.
 func (b *Batch) KeepOrder() { b.ordered = !b.atomic && !b.then }
 
 // errOvertakes refuses a job that would be stored before one whose names are not there.
 var errOvertakes = &fault.Error{Code: fault.Unavailable, RetryAfter: time.Second,
 	Message: "an item before this one could not be stored, and the items are to keep their order; nothing was stored, try again shortly"}
 
-// overtakenError means that jobs would be stored after one that was refused for now.
+// overtakenError means that jobs would be stored or changed after one that was refused for
+// now.
 type overtakenError struct {
 	refusal error // of those after it
-	late    []int // the numbers of the requests after it that would be stored
+	late    []int // the numbers of the requests after it that would be stored or change a job
 }
 
 func (e *overtakenError) Error() string {
@@ -334,7 +335,7 @@ func (e *overtakenError) Error() string {
 }
 
 // storeBatch stores the jobs of a batch. If they are to keep their order, it leaves out
-// those that would be stored after one that is refused for now.
+// those that would be stored or change a job after one that is refused for now.
 func (s *Service) storeBatch(ctx context.Context, b *Batch) ([]store.Inserted, error) {
 	for {
 		stored, err := s.batches.Do(ctx, b)
@@ -360,7 +361,8 @@ func (b *Batch) leaveOut(late []int, refusal error) {
 	b.requests, b.places, b.jobs = b.requests[:n], b.places[:n], b.jobs[:n]
 }
 
-// overtaken returns an error if a job is stored after one that is refused for now.
+// overtaken returns an error if a job is stored or changed after one that is refused for
+// now.
 func (b *Batch) overtaken(stored []store.Inserted) error {
 	first := slices.IndexFunc(stored, func(r store.Inserted) bool { return r.Over != store.QuotaNone || r.Gone })
 	if first < 0 {
@@ -371,7 +373,7 @@ func (b *Batch) overtaken(stored []store.Inserted) error {
 		e.refusal = b.limits.Exceeded(over)
 	}
 	for k := first + 1; k < len(stored); k++ {
-		if !stored[k].Conflict && b.refused(k, &stored[k]) == nil {
+		if (!stored[k].Conflict || stored[k].Changed) && b.refused(k, &stored[k]) == nil {
 			e.late = append(e.late, k)
 		}
 	}

@@ -53,27 +53,29 @@ func TestBatch_ReportsThatItCanNotBeReadAgain(t *testing.T) {
 	}
 }
 
-// goneStore has no jobs, and not what the jobs with certain numbers name.
+// goneStore has not what the jobs with certain numbers name, and changes an existing job for
+// others.
 type goneStore struct {
 	Store
-	gone map[int64]bool
+	gone, changes map[int64]bool
 }
 
 func (s *goneStore) JobInsertBatch(_ context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
 	results := make([]store.Inserted, len(jobs))
 	for i, n := range jobs {
 		if results[i].Gone = s.gone[n.Job.Number]; !results[i].Gone {
-			results[i].Job = n.Job
+			results[i] = store.Inserted{Job: n.Job, Conflict: s.changes[n.Job.Number], Changed: s.changes[n.Job.Number]}
 		}
 	}
 	return results, accept(results)
 }
 
 // TestBatch_KeepsItsOrderWhereANameIsGone: what an item names was deleted since it was
-// read. No item after it is stored, unless the caller does not care.
+// read. No item after it is stored or changes a job, unless the caller does not care.
 func TestBatch_KeepsItsOrderWhereANameIsGone(t *testing.T) {
 	for ordered, want := range map[bool]string{false: "0 503 2 503 4", true: "0 503 503 503 503"} {
-		s := New(Config{Store: &goneStore{gone: map[int64]bool{1: true, 3: true}}, Metrics: metrics.New("test")})
+		stored := &goneStore{gone: map[int64]bool{1: true, 3: true}, changes: map[int64]bool{0: true, 4: true}}
+		s := New(Config{Store: stored, Metrics: metrics.New("test")})
 		b := &Batch{results: make([]BatchResult, 5)}
 		for i := range b.results {
 			n := store.NewJob{Job: &job.Job{Number: int64(i)}}

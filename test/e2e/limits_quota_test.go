@@ -55,14 +55,14 @@ func TestLimitQuota_OfPendingJobs(t *testing.T) {
 	}
 }
 
-// TestLimitQuota_KeepsTheOrderOfABatch: with keep-order no job is stored after one that a
-// limit refuses, but requests that were answered before are answered again.
+// TestLimitQuota_KeepsTheOrderOfABatch: with keep-order no job is stored or changed after one
+// that a limit refuses, but requests that were answered before are answered again.
 func TestLimitQuota_KeepsTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
 	a := harness.Start(t, harness.Flag("max-schedules", "1")).Account(t)
 	create(a.Client, with(waiting, `"request_id":"known"`))
 	batch := `[` + waiting + `,` + daily + `,` + daily + `,` + waiting + `,{"url":"x"},` + with(waiting, `"request_id":"known"`) + `]`
-	post := func(want string, opts ...harness.RequestOption) {
+	post := func(batch, want string, opts ...harness.RequestOption) {
 		t.Helper()
 		var got []string
 		for _, item := range a.Post(batchPath+"?atomic=false", batch, opts...).Want(200).Data().Items() {
@@ -72,9 +72,15 @@ func TestLimitQuota_KeepsTheOrderOfABatch(t *testing.T) {
 			t.Errorf("the statuses are %s, want %s", got, want)
 		}
 	}
-	post("201 201 429 429 422 200", harness.Header("Prefer", "return=minimal, keep-order"))
-	post("201 429 429 201 422 200")
-	wantSame(t, "usage", a.Get("/api/account").Want(200).Data().Get("usage"), `{"pending_jobs":4,"schedules":1,"stored_bytes":null,"sampled_at":null}`)
+	ordered := harness.Header("Prefer", "return=minimal, keep-order")
+	post(batch, "201 201 429 429 422 200", ordered)
+	post(batch, "201 429 429 201 422 200")
+	replaces := with(waiting, `"idempotency_key":"k","on_conflict":"replace"`)
+	post(`[`+daily+`,`+replaces+`]`, "429 429", ordered)
+	post(`[`+replaces+`,`+replaces+`]`, "201 200", ordered)
+	post(`[`+daily+`,`+replaces+`]`, "429 429", ordered)
+	post(`[`+daily+`,`+replaces+`]`, "429 200")
+	wantSame(t, "usage", a.Get("/api/account").Want(200).Data().Get("usage"), `{"pending_jobs":5,"schedules":1,"stored_bytes":null,"sampled_at":null}`)
 }
 
 func TestLimitQuota_HoldsForConcurrentCreates(t *testing.T) {
