@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -59,6 +60,7 @@ func newSource(t *testing.T, url string) *source {
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
 	s.db.SetMaxOpenConns(1)
+	s.abandoned = pace.Guard(s.abandoned)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/punctual-dev/punctual/test/pace"
 	"github.com/punctual-dev/punctual/test/pgtest"
 )
 
@@ -26,6 +27,7 @@ func TestTake_ReadsWhatABatchHas(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = s.db.Close() })
 	s.db.SetMaxIdleConns(0) // a new connection has read nothing
+	s.abandoned = pace.Guard(s.abandoned)
 	schema, err := Schema("postgres")
 	if err != nil {
 		t.Fatal(err)
