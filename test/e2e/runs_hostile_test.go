@@ -133,3 +133,39 @@ func TestRuns_ResumedOnesKeepTheirHeaders(t *testing.T) {
 		}
 	}
 }
+
+// TestRuns_RefuseAStepThatIsWrongWith412: the SDK takes 400 for a run that was cancelled,
+// and would end it without its failure function. Whoever starts a run gets 400.
+func TestRuns_RefuseAStepThatIsWrongWith412(t *testing.T) {
+	t.Parallel()
+	a := account(t)
+	target := harness.SharedTarget(t).Route(t)
+	release := target.Hold(harness.Status(200))
+	defer release()
+	qstash(t, a, "POST", "/v2/trigger/"+target.URL, `{}`, http.Header{"Upstash-Workflow-Runid": {"wfr_wrong"}})
+	batch := func(destination, initial, wrong string) string {
+		return fmt.Sprintf(`[{"destination":%q,"headers":{"Upstash-Workflow-RunId":"wfr_wrong","Upstash-Workflow-Init":%q%s},"body":%q}]`,
+			destination, initial, wrong, runStep(1, 1))
+	}
+	const delay = `,"Upstash-Delay":"4000d"`
+	for _, test := range []struct {
+		body string
+		want int
+	}{
+		{batch(target.URL, "false", delay), 412}, {batch("group", "false", ""), 412}, {batch("nonsense://", "false", ""), 412},
+		{batch(target.URL, "true", delay), 400},
+	} {
+		if status, text := qstashStatus(t, a, "POST", "/v2/batch", test.body, nil); status != test.want {
+			t.Errorf("%s: got %d %s, want %d", test.body, status, text, test.want)
+		}
+	}
+	for header, want := range map[string]int{"Upstash-Delay": 412, "Upstash-Retries": 412} {
+		if status, text := qstashStatus(t, a, "POST", "/v2/publish/"+target.URL, runStep(1, 1),
+			runHeader("wfr_wrong", header, "4000d")); status != want {
+			t.Errorf("%s: got %d %s, want %d", header, status, text, want)
+		}
+	}
+	if status, _ := qstashStatus(t, a, "POST", "/v2/publish/"+target.URL, runStep(1, 1), runHeader("wfr_wrong")); status != 200 {
+		t.Errorf("a step after those refused: got %d", status)
+	}
+}

@@ -165,6 +165,9 @@ func (c *call) read(to string) (*message, error) {
 // publish stores a message, or a schedule if it has a cron expression.
 func (c *call) publish() error {
 	m, err := c.read(c.values[0])
+	if header := c.Request.Header; err != nil && header.Get(runIDHeader) != "" {
+		return refusalOf(err, header.Get(runInitHeader) == "true")
+	}
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,8 @@ func (c *call) storeBatchInRuns(items []batchItem, results [][]published) (inRun
 		}
 		m, err := readItem(&items[i])
 		if err != nil {
-			return nil, err
+			initial, _ := items[i].header(runInitHeader)
+			return nil, refusalOf(err, initial == "true")
 		}
 		inRuns[i] = true
 		messages, places = append(messages, m), append(places, i)
@@ -84,12 +85,27 @@ func (c *call) storeBatchInRuns(items []batchItem, results [][]published) (inRun
 
 // inWorkflow reports whether an item names a run.
 func (item *batchItem) inWorkflow() bool {
-	for name := range item.Headers {
-		if strings.EqualFold(name, runIDHeader) {
-			return true
+	_, named := item.header(runIDHeader)
+	return named
+}
+
+// header returns the value of a header of an item, and reports whether it has it.
+func (item *batchItem) header(name string) (value string, has bool) {
+	for given, value := range item.Headers {
+		if strings.EqualFold(given, name) {
+			return value, true
 		}
 	}
-	return false
+	return "", false
+}
+
+// refusalOf returns the fault of a message of a run that is wrong: final for a step. The
+// first message of a run is sent by who starts it, who understands 400.
+func refusalOf(err error, initial bool) error {
+	if initial {
+		return err
+	}
+	return final(err)
 }
 
 // storeInRun stores messages that belong to runs: the first ones of new runs, and steps.
@@ -99,10 +115,10 @@ func (c *call) storeInRun(messages []*message) ([]published, error) {
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		if m.to.url == "" {
-			return nil, bad("a message of a workflow run needs a URL as its destination")
+			return nil, refusalOf(bad("a message of a workflow run needs a URL as its destination"), m.Workflow.Init)
 		}
 		if err := c.define(m.Options); err != nil {
-			return nil, err
+			return nil, refusalOf(err, m.Workflow.Init)
 		}
 		if m.Workflow.Init {
 			result, err := c.startRun(m)
