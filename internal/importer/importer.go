@@ -55,31 +55,51 @@ var errLarge = fmt.Errorf("the file has more than %d bytes; split it", MaxBytes)
 
 // lines finds the lines of values in a text, in order.
 type lines struct {
-	text []byte
-	from int
-	line int // lines that end before from
+	text    []byte
+	from    int
+	line    int // lines that end before from
+	further int // bytes that were searched beyond maxAhead, up to maxFurther
 }
 
-// maxAhead is how far lines looks for a value, so that long files with values that are
-// written otherwise than they read, as with escapes, are not scanned for each.
-const maxAhead = 1 << 20
+// Values may be written otherwise than they read, as with escapes, and are not found then.
+// So that a long file is not scanned for each of them, lines looks for a value in the next
+// maxAhead bytes, and beyond in at most maxFurther bytes for all values of a file together.
+const (
+	maxAhead   = 1 << 20
+	maxFurther = 32 * MaxBytes
+)
 
-// of returns the line of the next place at which one of the texts stands, from 1; 1 if it
-// is not found.
+// of returns the line of the next place at which one of the texts stands, from 1; the line
+// that the search began in if none is found.
 func (l *lines) of(texts ...string) int {
-	ahead := l.text[l.from:min(len(l.text), l.from+maxAhead)]
+	near := l.text[l.from:min(len(l.text), l.from+maxAhead)]
 	for _, text := range texts {
-		if text == "" {
-			continue
-		}
-		if i := bytes.Index(ahead, []byte(text)); i >= 0 {
-			line := 1 + l.line + bytes.Count(ahead[:i], []byte("\n"))
-			l.from += i + len(text)
-			l.line += bytes.Count(ahead[:i+len(text)], []byte("\n"))
-			return line
+		if i := bytes.Index(near, []byte(text)); i >= 0 && text != "" {
+			return l.found(i, len(text))
 		}
 	}
+	for _, text := range texts {
+		begin := max(0, len(near)-len(text)) // a text may begin before the end of near
+		rest := l.text[l.from+begin:]
+		if text == "" || len(rest) <= len(text) || len(rest) > maxFurther-l.further {
+			continue
+		}
+		i := bytes.Index(rest, []byte(text))
+		if i >= 0 {
+			l.further += i
+			return l.found(begin+i, len(text))
+		}
+		l.further += len(rest)
+	}
 	return 1 + l.line
+}
+
+// found goes on behind a text of a length that stands i bytes ahead, and returns its line.
+func (l *lines) found(i, length int) int {
+	line := 1 + l.line + bytes.Count(l.text[l.from:l.from+i], []byte("\n"))
+	l.line += bytes.Count(l.text[l.from:l.from+i+length], []byte("\n"))
+	l.from += i + length
+	return line
 }
 
 // refused returns the entry of what can't be imported.

@@ -94,8 +94,10 @@ func TestImporters_ReadAByteOrderMark(t *testing.T) {
 
 func TestKubernetes_OtherWorkIsRefused(t *testing.T) {
 	for spec, want := range map[string]string{
-		"": "", "completions: 1\n      parallelism: 1": "", "completions: 3": "has completions", "parallelism: 2": "has completions",
-		"parallelism: 0": "has completions",
+		"": "", "completions: 1\n      parallelism: 1": "", "completions: 1\n      parallelism: 2": "", "parallelism: 1": "",
+		"completions: 3": "has completions", "parallelism: 2": "has completions", "completions: 0": "has completions",
+		"parallelism: 0": "has completions", "completions: 1\n      parallelism: 0": "has completions",
+		"completions: 3\n      parallelism: 1": "has completions",
 	} {
 		text := "kind: CronJob\nmetadata: {name: a}\nspec:\n  schedule: '0 5 * * *'\n  jobTemplate:\n    spec:\n      " + spec +
 			"\n      template: {spec: {containers: [{command: [curl, 'https://example.com/']}]}}\n"
@@ -112,23 +114,63 @@ func TestKubernetes_OtherWorkIsRefused(t *testing.T) {
 }
 
 func TestKubernetes_ShellsHaveTheVariablesOfTheContainer(t *testing.T) {
+	const (
+		get  = `{"key":"k8s:a","cron":"0 5 * * *","method":"GET","url":"https://example.com/`
+		post = `{"key":"k8s:a","cron":"0 5 * * *","method":"POST","url":"https://example.com/b",` +
+			`"headers":{"content-type":"application/x-www-form-urlencoded"},"body":"x"}`
+		changed   = "! uses the variable URL, whose value has $(, $$, * or [, which Kubernetes or the shell may replace: "
+		elsewhere = "! uses the variable URL, whose value the CronJob does not have: store it as a secret"
+	)
 	for env, want := range map[string]string{
-		`{name: URL, value: "https://example.com/a?b=c"}`:                         "https://example.com/a?b=c",
-		`{name: URL, value: "https://example.com/*"}`:                             "! uses the variable URL",
-		`{name: URL, value: "https://$(HOST)/a"}`:                                 "! uses the variable URL",
-		`{name: URL, valueFrom: {secretKeyRef: {name: s, key: k}}}`:               "! uses the variable URL, whose value the CronJob",
-		`{name: URL, value: "https://example.com/b --data x"}`:                    "https://example.com/b",
-		`{name: URL, value: "https://example.com/c"}, {name: URL, valueFrom: {}}`: "! uses the variable URL",
+		`{name: URL, value: "https://example.com/a?b=c"}`:                         get + `a?b=c"}`,
+		`{name: URL, value: "https://example.com/*"}`:                             changed,
+		`{name: URL, value: "https://example.com/[1]"}`:                           changed,
+		`{name: URL, value: "https://$(HOST)/a"}`:                                 changed,
+		`{name: URL, value: "https://example.com/pa$$word"}`:                      changed,
+		`{name: URL, valueFrom: {secretKeyRef: {name: s, key: k}}}`:               elsewhere,
+		`{name: HOST, value: "example.com"}`:                                      elsewhere,
+		`{name: URL, value: "https://example.com/b --data x"}`:                    post,
+		`{name: URL, value: "https://example.com/c"}, {name: URL, valueFrom: {}}`: elsewhere,
 	} {
-		text := "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '0 5 * * *', jobTemplate: {spec: {template: {spec: {" +
-			"containers: [{env: [" + env + "], command: [sh, -c, 'curl -fsS $URL']}]}}}}}\n"
-		got, err := one(t, "kubernetes", text, Options{Zone: "UTC"})
-		said := rawjson.Text(rawjson.Get(got, "url"))
-		if err != nil {
-			said = "! " + err.Error()
+		if got := saidByCronJob(t, env, "[sh, -c, 'curl -fsS $URL']"); !says(got, want) {
+			t.Errorf("%s: got %s, want %s", env, got, want)
 		}
-		if !strings.HasPrefix(said, want) {
-			t.Errorf("%s: got %s, want %s", env, said, want)
+	}
+}
+
+// saidByCronJob returns the schedule of a CronJob, or why it can't be imported after "! ".
+func saidByCronJob(t *testing.T, env, command string) string {
+	t.Helper()
+	text := "kind: CronJob\nmetadata: {name: a}\nspec: {schedule: '0 5 * * *', jobTemplate: {spec: {template: {spec: {" +
+		"containers: [{env: [" + env + "], command: " + command + "}]}}}}}\n"
+	got, err := one(t, "kubernetes", text, Options{Zone: "UTC"})
+	if err != nil {
+		return "! " + err.Error()
+	}
+	return string(got)
+}
+
+// says reports whether a schedule is what is wanted, or a reason begins so.
+func says(got, want string) bool {
+	return got == want || strings.HasPrefix(want, "! ") && strings.HasPrefix(got, want)
+}
+
+func TestKubernetes_ReplacesDollarsAsKubernetesDoes(t *testing.T) {
+	const (
+		get      = `{"key":"k8s:a","cron":"0 5 * * *","method":"GET","url":"https://example.com/`
+		replaced = "! uses the variable $(V), whose value has $( or $$, which Kubernetes replaces: write"
+	)
+	for _, c := range []struct{ value, word, want string }{
+		{"x", "$(V)", get + `x"}`},
+		{"x", "$$(V)$$", get + `$(V)$"}`},
+		{"x", "$$$(V)", get + `$x"}`},
+		{"pa$$word", "$(V)", replaced},
+		{"$(W)", "$(V)", replaced},
+		{"*", "$(V)", get + `*"}`},
+	} {
+		got := saidByCronJob(t, `{name: V, value: "`+c.value+`"}`, "[curl, -fsSg, 'https://example.com/"+c.word+"']")
+		if !says(got, c.want) {
+			t.Errorf("%s with %q: got %s, want %s", c.word, c.value, got, c.want)
 		}
 	}
 }
@@ -136,14 +178,66 @@ func TestKubernetes_ShellsHaveTheVariablesOfTheContainer(t *testing.T) {
 func TestSystemd_OtherWorkIsRefused(t *testing.T) {
 	for _, c := range []struct{ timer, service, want string }{
 		{"", "ExecStartPre=/usr/bin/prepare\n", "has ExecStartPre"}, {"", "ExecCondition=/usr/bin/test -e /run/x\n", "has ExecCondition"},
+		{"", "ExecStopPost=/usr/bin/tell\n", "has ExecStopPost"}, {"", "ExecStartPre=\n", ""},
 		{"OnBootSec=5min\n", "", "belongs to a timer with OnBootSec"}, {"Persistent=true\n", "Type=oneshot\n", ""},
-		{"OnBootSec=\n", "ExecStartPre=\n", ""},
 	} {
 		text := "[Timer]\nOnCalendar=6:00\n" + c.timer + "[Service]\nExecStart=curl https://example.com/\n" + c.service
 		_, err := one(t, "systemd", text, Options{Zone: "UTC"})
 		if !refusedFor(err, c.want) {
 			t.Errorf("%q: got %v", text, err)
 		}
+	}
+}
+
+func TestSystemd_AnEmptyTimeForgetsAllTimes(t *testing.T) {
+	keys := []string{"OnCalendar", "OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec"}
+	const service = "[Service]\nExecStart=curl https://example.com/\n"
+	for _, key := range keys {
+		for _, set := range keys[1:] {
+			text := "[Timer]\n" + set + "=5min\nOnCalendar=6:00\n" + key + "=\nOnCalendar=7:00\n" + service
+			got, err := one(t, "systemd", text, Options{Zone: "UTC"})
+			if err != nil || rawjson.Text(rawjson.Get(got, "cron")) != "0 7 * * *" {
+				t.Errorf("%q: got %s, %v", text, got, err)
+			}
+		}
+		text := "[Timer]\nOnCalendar=6:00\n" + key + "=\n" + service
+		if _, err := one(t, "systemd", text, Options{Zone: "UTC"}); !refusedFor(err, "without OnCalendar") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	text := "# /etc/systemd/system/a.timer\n[Timer]\nOnBootSec=5min\nRandomizedDelaySec=60\n" +
+		"# /etc/systemd/system/a.timer.d/daily.conf\n[Timer]\nOnCalendar=\nOnCalendar=daily\n" +
+		"# /etc/systemd/system/a.service\n" + service
+	got, err := one(t, "systemd", text, Options{Zone: "UTC"})
+	if err != nil || string(rawjson.Get(got, "jitter")) != "60" {
+		t.Errorf("times that a drop-in replaces: got %s, %v", got, err)
+	}
+}
+
+func TestLines_AreRightAfterALongGap(t *testing.T) {
+	gap := strings.Repeat(strings.Repeat("x", 63)+"\n", maxAhead/64)
+	text := "first\n" + gap + gap + "second\n" + gap + "third\n"
+	l := &lines{text: []byte(text)}
+	for i, name := range []string{"first", "second", "third"} {
+		want := 1 + strings.Count(text[:strings.Index(text, name)], "\n")
+		if got := l.of("missing", name); got != want {
+			t.Errorf("value %d: got line %d, want %d", i, got, want)
+		}
+	}
+	// A value may begin before the end of what is searched first.
+	text = strings.Repeat("\n", maxAhead-2) + "split"
+	if got := (&lines{text: []byte(text)}).of("split"); got != maxAhead-1 {
+		t.Errorf("a value across the end: got line %d, want %d", got, maxAhead-1)
+	}
+}
+
+func TestLines_SearchFarAheadWithinALimit(t *testing.T) {
+	l := &lines{text: []byte(strings.Repeat("x\n", MaxBytes/2))}
+	for range 2 * maxFurther / MaxBytes {
+		l.of("missing")
+	}
+	if l.further > maxFurther {
+		t.Errorf("%d bytes were searched, at most %d may be", l.further, maxFurther)
 	}
 }
 

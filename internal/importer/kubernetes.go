@@ -122,7 +122,7 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 		return e, errors.New("is suspended")
 	case zone == "":
 		return e, errors.New("has no timeZone; --zone must name that of the cluster's controller manager, which usually is UTC")
-	case several(job.Completions), several(job.Parallelism):
+	case !onePod(job.Completions, job.Parallelism):
 		return e, errors.New("has completions or parallelism; a schedule sends one request")
 	case len(job.Template.Spec.InitContainers) > 0:
 		return e, errors.New("has init containers, which work before the request; a schedule sends the request only")
@@ -149,8 +149,7 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 		command.Words, command.Shell, command.Variables = nil, words[2], containers[0].shellVariables()
 	}
 	if e, err = command.Convert(key); err != nil {
-		return e, errors.New(strings.ReplaceAll(err.Error(), "which the crontab doesn't set",
-			"whose value the CronJob does not have: store it as a secret and write {{secret.NAME}} in a header"))
+		return e, containers[0].withoutVariable(err)
 	}
 	if d := j.Spec.StartingDeadlineSeconds; d != nil {
 		e.Schedule = rawjson.Object(append(rawjson.Members(e.Schedule),
@@ -159,13 +158,19 @@ func (j *cronJob) entry(o Options) (e crontab.Entry, err error) {
 	return e, nil
 }
 
-// several reports whether a number of pods is another than one, the default.
-func several(n *int) bool { return n != nil && *n != 1 }
+// onePod reports whether a job runs one pod. Never more pods run at once than are to
+// complete, if that is set.
+func onePod(completions, parallelism *int) bool {
+	if completions == nil {
+		return parallelism == nil || *parallelism == 1
+	}
+	return *completions == 1 && (parallelism == nil || *parallelism > 0)
+}
 
 var shells = map[string]bool{"sh": true, "/bin/sh": true, "bash": true, "/bin/bash": true}
 
-// reference matches what Kubernetes replaces by a variable.
-var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
+// reference matches what Kubernetes replaces: $$ by $, and $(NAME) by a variable.
+var reference = regexp.MustCompile(`\$\$|\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)`)
 
 // curlImage matches the images that run curl unless their arguments name a program.
 var curlImage = regexp.MustCompile(`^(?:(?:docker|quay)\.io/)?(?:curlimages|alpine)/curl(?:[:@].*)?$`)
@@ -182,17 +187,41 @@ func (c *container) variables() (values map[string]string, elsewhere map[string]
 	return values, elsewhere
 }
 
-// shellVariables returns the variables that a shell in the container has, except those that
-// refer to others and those that the shell may replace by names of files. The ? of a URL's
-// query is taken as that, as in the command itself.
+// replaced reports whether Kubernetes may replace parts of a variable's value.
+func replaced(value string) bool {
+	return strings.Contains(value, "$(") || strings.Contains(value, "$$")
+}
+
+// shellVariables returns the variables that a shell in the container has, except those in
+// which Kubernetes may replace parts and those that the shell may replace by names of files.
+// The ? of a URL's query is taken as that, as in the command itself.
 func (c *container) shellVariables() map[string]string {
 	values, _ := c.variables()
-	maps.DeleteFunc(values, func(_, value string) bool { return strings.Contains(value, "$(") || strings.ContainsAny(value, "*[") })
+	maps.DeleteFunc(values, func(_, value string) bool { return replaced(value) || strings.ContainsAny(value, "*[") })
 	return values
 }
 
-// words returns the command with its arguments, in which the container's own variables are
-// replaced.
+// unsetVariable matches the reason for which a shell's command can't be converted if
+// shellVariables lacks a variable.
+var unsetVariable = regexp.MustCompile(`uses the variable (\w+), which the crontab doesn't set`)
+
+// withoutVariable returns the error of a conversion, in which a variable that is not in
+// shellVariables is explained.
+func (c *container) withoutVariable(err error) error {
+	values, _ := c.variables()
+	return errors.New(unsetVariable.ReplaceAllStringFunc(err.Error(), func(found string) string {
+		name := unsetVariable.FindStringSubmatch(found)[1]
+		if _, has := values[name]; has {
+			return "uses the variable " + name + ", whose value has $(, $$, * or [, which Kubernetes or the shell may replace: " +
+				"write the value into the command, in single quotes"
+		}
+		return "uses the variable " + name + ", whose value the CronJob does not have: " +
+			"store it as a secret and write {{secret.NAME}} in a header"
+	}))
+}
+
+// words returns the command with its arguments, in which $$ and the container's own
+// variables are replaced.
 func (c *container) words() (words []string, err error) {
 	values, elsewhere := c.variables()
 	command := c.Command
@@ -206,9 +235,15 @@ func (c *container) words() (words []string, err error) {
 	}
 	for _, word := range append(append([]string{}, command...), c.Args...) {
 		words = append(words, reference.ReplaceAllStringFunc(word, func(found string) string {
+			if found == "$$" {
+				return "$"
+			}
 			name := found[2 : len(found)-1]
 			value, known := values[name]
 			switch {
+			case known && replaced(value):
+				err = fmt.Errorf("uses the variable %s, whose value has $( or $$, which Kubernetes replaces: "+
+					"write the value into the command, with $$ for each $", found)
 			case known:
 			case elsewhere[name]:
 				err = fmt.Errorf("uses the variable %s, whose value is in the cluster (valueFrom): "+

@@ -74,7 +74,7 @@ func units(text string) (timers, services []*unit) {
 			key, value, _ := strings.Cut(line, "=")
 			key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 			if value == "" {
-				current.values[key], current.lines[key] = nil, nil // an empty one forgets those before
+				current.forget(key)
 				continue
 			}
 			current.values[key] = append(current.values[key], value)
@@ -82,6 +82,22 @@ func units(text string) (timers, services []*unit) {
 		}
 	}
 	return timers, services
+}
+
+// relativeTimes are the keys of times that count from the boot or the last run.
+var relativeTimes = []string{"OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec"}
+
+// forget drops what was set before an empty value of a key: all times of a timer for each
+// of their keys, or the values of the key.
+func (u *unit) forget(key string) {
+	delete(u.values, key)
+	delete(u.lines, key)
+	if key == "OnCalendar" || slices.Contains(relativeTimes, key) {
+		for _, also := range append(relativeTimes, "OnCalendar") {
+			delete(u.values, also)
+			delete(u.lines, also)
+		}
+	}
 }
 
 // section returns the unit that a section belongs to, which may be new, and all units.
@@ -163,7 +179,7 @@ func (s *unit) variables() map[string]string {
 }
 
 func (t *unit) entry(services []*unit, calendar, name string, number int, o Options) (e crontab.Entry, err error) {
-	for _, also := range []string{"OnActiveSec", "OnBootSec", "OnStartupSec", "OnUnitActiveSec", "OnUnitInactiveSec"} {
+	for _, also := range relativeTimes {
 		if t.values[also] != nil {
 			return e, fmt.Errorf("belongs to a timer with %s, which counts from the boot or the last run", also)
 		}
@@ -186,7 +202,7 @@ func (t *unit) entry(services []*unit, calendar, name string, number int, o Opti
 	if i < 0 {
 		return e, fmt.Errorf("starts %s, which is not in the file", want)
 	}
-	for _, also := range []string{"ExecCondition", "ExecStartPre", "ExecStartPost"} {
+	for _, also := range []string{"ExecCondition", "ExecStartPre", "ExecStartPost", "ExecStopPost"} {
 		if services[i].values[also] != nil {
 			return e, fmt.Errorf("has %s beside ExecStart; a schedule sends the request only", also)
 		}
