@@ -35,7 +35,9 @@ const (
 	maxSpans = 64
 	// slowRead is after how long the spans below the last one are read less often, as all
 	// rows are: rows that were deleted stay in them while an old transaction can read them.
+	// A slow machine or network counts too, so the last recent numbers are always read.
 	slowRead = 500 * time.Millisecond
+	recent   = 1000
 	// sweepEvery is how often all rows are read, and sweepShare at most the part of the
 	// time that this takes.
 	sweepEvery = time.Second
@@ -88,13 +90,13 @@ func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, erro
 		s.unseen = []span{{1, math.MaxInt64}}
 	}
 	start := time.Now()
-	sweeps := !t.ahead && !start.Before(s.sweep)
+	sweeps, spares := !t.ahead && !start.Before(s.sweep), start.Before(s.spared)
 	read := s.unseen
 	switch {
 	case sweeps:
 		read = []span{{1, math.MaxInt64}}
-	case start.Before(s.spared):
-		read = read[len(read)-1:]
+	case spares:
+		read = near(read)
 	}
 	rows, err := readMySQL(ctx, tx, t.want, between(read))
 	if err != nil {
@@ -104,7 +106,7 @@ func takeMySQL(ctx context.Context, tx *sql.Tx, s *source, t *turn) ([]row, erro
 	switch {
 	case sweeps:
 		s.sweep = start.Add(max(sweepEvery, sweepShare*took))
-	case took > slowRead && len(read) > 1:
+	case took > slowRead && len(read) > 1 && !spares:
 		s.spared = start.Add(sweepShare * took)
 	}
 	s.unseen, s.stays = without(s.unseen, rows)
@@ -179,6 +181,21 @@ func readLarge(ctx context.Context, tx *sql.Tx, rows, large []row) ([]row, error
 
 // span is numbers of rows, the first and the last.
 type span struct{ from, to int64 }
+
+// near returns the last span, and what the others have of the recent numbers below it.
+func near(spans []span) []span {
+	last := len(spans) - 1
+	low := spans[last].from - recent
+	first := last
+	for first > 0 && spans[first-1].to >= low {
+		first--
+	}
+	left := slices.Clone(spans[first:])
+	if first < last {
+		left[0].from = max(left[0].from, low)
+	}
+	return left
+}
 
 // between returns the condition that the number of a row is in one of the spans.
 func between(spans []span) string {

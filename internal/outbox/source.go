@@ -89,7 +89,7 @@ type position struct {
 	seq      int64
 	snapshot *snapshot // PostgreSQL: the transactions at the time of the last rows
 	// MySQL: the numbers that no row was taken of, when all rows are read again, and until
-	// when only the last of the spans is read.
+	// when only the last of the spans and recent numbers are read.
 	unseen        []span
 	sweep, spared time.Time
 	// incarnation is that of the database when the position began; "" if it has none.
