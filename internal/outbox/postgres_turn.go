@@ -58,6 +58,15 @@ func (s *source) prepare(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
+// reading returns the text with which a query is run. A connection that has prepared the
+// query runs what it has prepared for that text, so another text is used if that is unusable.
+func (s *source) reading(query string) string {
+	if s.unprepared {
+		return query + " "
+	}
+	return query
+}
+
 // turnPostgres is turn in two round trips: one settles and reads, one notes and commits.
 // On a busy machine each round trip waits for the processor twice.
 func turnPostgres(ctx context.Context, s *source, t *turn) (taken []row, err error) {
@@ -140,9 +149,9 @@ func (s *source) settleAndTake(ctx context.Context, c *pgx.Conn, t *turn) ([]row
 	}
 	if takes {
 		if before := s.snapshot; before != nil {
-			b.Queue(lateRows, s.seq, before.running, before.bound, t.want).Query(late.read)
+			b.Queue(s.reading(lateRows), s.seq, before.running, before.bound, t.want).Query(late.read)
 		}
-		b.Queue(freshRows, s.seq, t.want).Query(fresh.read)
+		b.Queue(s.reading(freshRows), s.seq, t.want).Query(fresh.read)
 		b.Queue(`SELECT pg_current_snapshot()::text`).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
 	}
 	incarnation := ""

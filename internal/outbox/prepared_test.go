@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,6 +153,39 @@ func TestTurn_SurvivesTheLossOfItsStatements(t *testing.T) {
 				t.Errorf("unprepared: %v, want %v", got, test.unprepared)
 			}
 		})
+	}
+}
+
+// TestTurn_SurvivesTheLossOnSeveralConnections: as many have statements as a turn has tries.
+func TestTurn_SurvivesTheLossOnSeveralConnections(t *testing.T) {
+	t.Parallel()
+	url, db := onPostgres(t)
+	s := newSource(t, url)
+	const connections = 3
+	s.db.SetMaxOpenConns(connections)
+	s.db.SetMaxIdleConns(connections)
+	var held []*sql.Conn
+	for range connections {
+		conn, err := s.db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, conn)
+		err = conn.Raw(func(driver any) error { return s.prepare(t.Context(), driver.(*stdlib.Conn).Conn()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, conn := range held {
+		if err := conn.Close(); err != nil { // returns it to the pool
+			t.Fatal(err)
+		}
+	}
+	insert(t, db, `{"n":1}`)
+	execute(t, db, `ALTER TABLE punctual_outbox ALTER COLUMN seq TYPE int`)
+	rows, err := s.turn(t.Context(), &turn{note: "a", want: 10})
+	if err != nil || len(rows) != 1 || !s.unprepared {
+		t.Errorf("took %d rows, %v, unprepared: %v; want 1", len(rows), err, s.unprepared)
 	}
 }
 
