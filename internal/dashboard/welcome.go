@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-dev/punctual/internal/identity"
 	"github.com/punctual-dev/punctual/internal/job"
 	"github.com/punctual-dev/punctual/internal/rawjson"
+	"github.com/punctual-dev/punctual/internal/service"
 )
 
 var welcomeRoutes = []route{
@@ -75,6 +76,7 @@ func (s *Server) readWelcome(c *call) (*view.Welcome, error) {
 		return nil, err
 	}
 	d.Jobs = page.Items
+	service.ShowOwnDue(d.Jobs...)
 	if c.part() != "" {
 		return d, nil
 	}

@@ -321,7 +321,7 @@ func (b *Batch) KeepOrder() { b.ordered = !b.atomic && !b.then }
 
 // errOvertakes refuses a job that would be stored before one whose names are not there.
 var errOvertakes = &fault.Error{Code: fault.Unavailable, RetryAfter: time.Second,
-	Message: "an item before this one could not be stored, and the items are to keep their order; nothing was stored, try again shortly"}
+	Message: "an item before this one could not be stored, and the items are to keep their order; this item was not stored, try again shortly"}
 
 // overtakenError means that jobs would be stored or changed after one that was refused for
 // now.
@@ -372,8 +372,11 @@ func (b *Batch) overtaken(stored []store.Inserted) error {
 	if over := stored[first].Over; over != store.QuotaNone {
 		e.refusal = b.limits.Exceeded(over)
 	}
+	late := map[uuid.UUID]bool{} // their jobs: what meets one of these would be stored in its place
 	for k := first + 1; k < len(stored); k++ {
-		if (!stored[k].Conflict || stored[k].Changed) && b.refused(k, &stored[k]) == nil {
+		r := &stored[k]
+		if b.refused(k, r) == nil && (!r.Conflict || r.Changed || r.Job != nil && late[r.Job.ID]) {
+			late[r.Job.ID] = true
 			e.late = append(e.late, k)
 		}
 	}

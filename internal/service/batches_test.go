@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/punctual-dev/punctual/internal/fault"
 	"github.com/punctual-dev/punctual/internal/job"
@@ -58,13 +59,21 @@ func TestBatch_ReportsThatItCanNotBeReadAgain(t *testing.T) {
 type goneStore struct {
 	Store
 	gone, changes map[int64]bool
+	oneKey        bool // all jobs that are there have one idempotency key
+	calls         int
 }
 
 func (s *goneStore) JobInsertBatch(_ context.Context, jobs []store.NewJob, accept func([]store.Inserted) error) ([]store.Inserted, error) {
+	s.calls++
 	results := make([]store.Inserted, len(jobs))
+	var holder *job.Job
 	for i, n := range jobs {
 		if results[i].Gone = s.gone[n.Job.Number]; !results[i].Gone {
 			results[i] = store.Inserted{Job: n.Job, Conflict: s.changes[n.Job.Number], Changed: s.changes[n.Job.Number]}
+			if s.oneKey && holder != nil {
+				results[i] = store.Inserted{Job: holder, Conflict: true}
+			}
+			holder = results[i].Job
 		}
 	}
 	return results, accept(results)
@@ -102,5 +111,30 @@ func TestBatch_KeepsItsOrderWhereANameIsGone(t *testing.T) {
 		if got != " "+want {
 			t.Errorf("ordered %v: the results are%s, want %s", ordered, got, want)
 		}
+	}
+}
+
+// A batch whose items have one idempotency key is stored in two steps, not in one for each
+// item.
+func TestBatch_KeepsItsOrderAtOnceWhereItemsHaveOneKey(t *testing.T) {
+	stored := &goneStore{gone: map[int64]bool{0: true}, oneKey: true}
+	s := New(Config{Store: stored, Metrics: metrics.New("test")})
+	b := &Batch{results: make([]BatchResult, 9)}
+	for i := range b.results {
+		n := store.NewJob{Job: &job.Job{Number: int64(i), ID: job.NewID(time.Now())}}
+		b.requests, b.places, b.jobs = append(b.requests, request{NewJob: n}), append(b.places, i), append(b.jobs, n)
+	}
+	b.KeepOrder()
+	results, err := s.CreateBatch(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		if fault.CodeOf(r.Err) != fault.Unavailable {
+			t.Errorf("item %d: %v, want a refusal for now", i, r.Err)
+		}
+	}
+	if stored.calls > 2 {
+		t.Errorf("the store was called %d times", stored.calls)
 	}
 }

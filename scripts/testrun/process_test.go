@@ -91,7 +91,6 @@ func (g *goTests) all() []stage {
 const panicking = `import (
 	"os/exec"
 	"testing"
-	"testing/synctest"
 )
 
 func TestPanics(t *testing.T) {
@@ -163,7 +162,6 @@ func TestGoTests_GoTestThatFailsByItselfIsAFailure(t *testing.T) {
 const hanging = `import (
 	"os/exec"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 

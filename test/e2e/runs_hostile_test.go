@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/punctual-dev/punctual/internal/service"
 	"github.com/punctual-dev/punctual/test/e2e/harness"
 )
 
@@ -154,6 +155,9 @@ func TestRuns_RefuseAStepThatIsWrongWith412(t *testing.T) {
 	}{
 		{batch(target.URL, "false", delay), 412}, {batch("group", "false", ""), 412}, {batch("nonsense://", "false", ""), 412},
 		{batch(target.URL, "true", delay), 400},
+		{batch(target.URL, "true", `,"Upstash-Workflow-Invoke":"true"`+delay), 412},
+		{"[" + strings.Repeat(strings.Trim(batch(target.URL, "false", ""), "[]")+",", service.MaxBatch) +
+			strings.TrimPrefix(batch(target.URL, "false", ""), "["), 412},
 	} {
 		if status, text := qstashStatus(t, a, "POST", "/v2/batch", test.body, nil); status != test.want {
 			t.Errorf("%s: got %d %s, want %d", test.body, status, text, test.want)

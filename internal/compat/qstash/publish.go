@@ -166,7 +166,7 @@ func (c *call) read(to string) (*message, error) {
 func (c *call) publish() error {
 	m, err := c.read(c.values[0])
 	if header := c.Request.Header; err != nil && header.Get(runIDHeader) != "" {
-		return refusalOf(err, header.Get(runInitHeader) == "true")
+		return refusalOf(err, startsRun(header.Get))
 	}
 	if err != nil {
 		return err
@@ -272,7 +272,8 @@ func (c *call) readBatch() ([]batchItem, error) {
 		return nil, bad("the body must be a JSON array of messages, each with a destination: " + err.Error())
 	}
 	if len(items) == 0 || len(items) > service.MaxBatch {
-		return nil, bad("a batch must have 1 to " + strconv.Itoa(service.MaxBatch) + " messages")
+		err := bad("a batch must have 1 to " + strconv.Itoa(service.MaxBatch) + " messages")
+		return nil, refusalOf(err, !slices.ContainsFunc(items, func(item batchItem) bool { return item.isStep() }))
 	}
 	return items, c.Charge(len(items))
 }

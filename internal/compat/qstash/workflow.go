@@ -22,6 +22,7 @@ import (
 const (
 	runIDHeader     = workflow.RunHeader
 	runInitHeader   = "Upstash-Workflow-Init"
+	invokeHeader    = "Upstash-Workflow-Invoke"
 	runURLHeader    = "Upstash-Workflow-Url"
 	callTypeHeader  = "Upstash-Workflow-Calltype"
 	protocolHeader  = "Upstash-Workflow-Sdk-Version"
@@ -55,6 +56,10 @@ func (w *WorkflowOptions) addTo(h http.Header) {
 // inWorkflow reports whether a message belongs to a workflow run.
 func (m *message) inWorkflow() bool { return m.Workflow.RunID != "" }
 
+// startsRun reports whether a message starts a run, and is not a step that invokes another
+// workflow.
+func (m *message) startsRun() bool { return m.Workflow.Init && !m.Workflow.Invoke }
+
 // storeBatchInRuns stores the items of a batch that belong to runs, and reports which ones
 // these are. An error refuses the whole batch: the SDK does not read errors of items.
 func (c *call) storeBatchInRuns(items []batchItem, results [][]published) (inRuns map[int]bool, err error) {
@@ -67,8 +72,7 @@ func (c *call) storeBatchInRuns(items []batchItem, results [][]published) (inRun
 		}
 		m, err := readItem(&items[i])
 		if err != nil {
-			initial, _ := items[i].header(runInitHeader)
-			return nil, refusalOf(err, initial == "true")
+			return nil, refusalOf(err, !items[i].isStep())
 		}
 		inRuns[i] = true
 		messages, places = append(messages, m), append(places, i)
@@ -89,6 +93,14 @@ func (item *batchItem) inWorkflow() bool {
 	return named
 }
 
+// isStep reports whether an item is a step of a run.
+func (item *batchItem) isStep() bool {
+	return item.inWorkflow() && !startsRun(func(name string) string {
+		value, _ := item.header(name)
+		return value
+	})
+}
+
 // header returns the value of a header of an item, and reports whether it has it.
 func (item *batchItem) header(name string) (value string, has bool) {
 	for given, value := range item.Headers {
@@ -99,10 +111,16 @@ func (item *batchItem) header(name string) (value string, has bool) {
 	return "", false
 }
 
-// refusalOf returns the fault of a message of a run that is wrong: final for a step. The
-// first message of a run is sent by who starts it, who understands 400.
-func refusalOf(err error, initial bool) error {
-	if initial {
+// startsRun reports whether the headers of a message start a run, and are not those of a
+// step that invokes another workflow.
+func startsRun(header func(name string) string) bool {
+	return header(runInitHeader) == "true" && header(invokeHeader) != "true"
+}
+
+// refusalOf returns the fault of a message that is wrong: final for a step. Who starts a
+// run understands 400.
+func refusalOf(err error, starts bool) error {
+	if starts {
 		return err
 	}
 	return final(err)
@@ -115,10 +133,10 @@ func (c *call) storeInRun(messages []*message) ([]published, error) {
 	for i := 0; i < len(messages); {
 		m := messages[i]
 		if m.to.url == "" {
-			return nil, refusalOf(bad("a message of a workflow run needs a URL as its destination"), m.Workflow.Init)
+			return nil, refusalOf(bad("a message of a workflow run needs a URL as its destination"), m.startsRun())
 		}
 		if err := c.define(m.Options); err != nil {
-			return nil, refusalOf(err, m.Workflow.Init)
+			return nil, refusalOf(err, m.startsRun())
 		}
 		if m.Workflow.Init {
 			result, err := c.startRun(m)

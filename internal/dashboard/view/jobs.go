@@ -88,10 +88,10 @@ func (list *Jobs) canCancel() bool {
 }
 
 // startedOnTime reports whether the last attempt started when the job was due, to the
-// second: there is no second time to show.
+// second: there is no second time to show. A job that waits for a retry is due later.
 func startedOnTime(j *job.Job) bool {
 	late := j.AttemptedAt.Sub(j.ScheduledAt)
-	return !j.AttemptedAt.IsZero() && late >= 0 && late < time.Second
+	return j.State != job.Retryable && !j.AttemptedAt.IsZero() && late >= 0 && late < time.Second
 }
 
 // JobTitle returns the name of a job, or its number.

@@ -104,7 +104,7 @@ func RehearsePage(r *Rehearsal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.Input{Name: "down", Label: "Service down from", Value: r.Down, Hint: "As in 2027-03-28T00:50:00Z. Empty for no outage."}, nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.Input{Name: "down", Label: "Service down from", Value: r.Down, Hint: "As in 2027-03-28 02:50. Empty for no outage."}, nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -729,7 +729,7 @@ func rehearsedRows(r *Rehearsal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if r.MoreRows > 0 {
+		if r.MoreRows > 0 && r.Cut == "" {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<p class=\"quiet\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
