@@ -64,8 +64,8 @@ func until(ctx context.Context, end time.Time, condition func() bool) (bool, err
 }
 
 // untilEach is until for a condition that costs more to look at.
-func untilEach(ctx context.Context, pause time.Duration, end time.Time, condition func() bool) (bool, error) {
-	ticker := time.NewTicker(pause)
+func untilEach(ctx context.Context, every time.Duration, end time.Time, condition func() bool) (bool, error) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		if condition() {

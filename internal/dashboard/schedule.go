@@ -83,6 +83,7 @@ func (s *Server) listRuns(c *call, d *view.Schedule) error {
 			return err
 		}
 		more = page.Next != nil
+		service.ShowOwnDue(page.Items...)
 		for _, j := range page.Items {
 			d.Listed = append(d.Listed, summaryOf(j))
 		}

@@ -93,7 +93,7 @@ func (u *unit) forget(key string) {
 	delete(u.values, key)
 	delete(u.lines, key)
 	if key == "OnCalendar" || slices.Contains(relativeTimes, key) {
-		for _, also := range append(relativeTimes, "OnCalendar") {
+		for _, also := range slices.Concat(relativeTimes, []string{"OnCalendar"}) {
 			delete(u.values, also)
 			delete(u.lines, also)
 		}

@@ -123,7 +123,8 @@ func adapt(ctx context.Context, config *pgxpool.Config, databaseURL string, wait
 	return pooled, nil
 }
 
-// startWithin is how long connect waits for a server that is starting.
+// startWithin is how long connect waits for a server that is starting, and then readTime
+// for one that is busy.
 const startWithin = 30 * time.Second
 
 // connect opens a connection outside the pools. It retries while the server is
